@@ -1,0 +1,56 @@
+# Pointsman. `make help` lists the targets.
+
+GO       ?= go
+FUZZTIME ?= 20s
+BIN      := bin/pointsman
+
+.DEFAULT_GOAL := help
+
+.PHONY: help build demo test deps unit fmt lint fuzz bench bench-http bench-memory docs vuln clean
+
+help: ## list the targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F':.*## ' '{printf "  %-14s %s\n", $$1, $$2}'
+
+build: ## build bin/pointsman, static
+	CGO_ENABLED=0 $(GO) build -trimpath -o $(BIN) ./cmd/pointsman
+
+demo: build ## three small servers, the redirector and a player page
+	$(BIN) demo
+
+test: deps ## every test; installs the Debian and npm packages it needs
+	$(GO) test -race -shuffle=on -timeout 25m ./...
+
+deps: ## install what the tests need beside Go
+	@scripts/test-deps.sh
+
+unit: ## the tests that need nothing but Go
+	$(GO) test -race -shuffle=on $$($(GO) list ./... | grep -v '/test$$')
+
+fmt: ## format
+	$(GO) tool gofumpt -w $$(git ls-files '*.go')
+
+lint: ## format, vet, staticcheck
+	@out="$$($(GO) tool gofumpt -l $$(git ls-files '*.go'))"; if [ -n "$$out" ]; then echo "gofumpt would change:"; echo "$$out"; exit 1; fi
+	$(GO) vet ./...
+	$(GO) tool staticcheck ./...
+
+fuzz: ## run each fuzz target for FUZZTIME (20s)
+	@scripts/fuzz.sh $(FUZZTIME)
+
+bench: ## locate, choose, warm decision, reload: ns and allocations
+	$(GO) test -run '^$$' -bench . -benchmem ./farms ./farms/config ./redirector/... ./probe ./steering/playlist
+
+bench-http: deps ## CPU per request beside a bare handler and nginx, in one run
+	$(GO) run ./test/bench
+
+bench-memory: ## resident memory with 100,000 prefixes, 1,000 servers, 10,000 channels
+	$(GO) test -run TestMemory -count=1 -v ./test
+
+docs: ## write docs/configuration.md from the code's comments
+	$(GO) test ./farms/config -run TestReference -update
+
+vuln: ## known vulnerabilities in what is called
+	GOTOOLCHAIN=go1.27.3 scripts/vuln.sh
+
+clean: ## remove what was built
+	rm -rf bin test/browser/node_modules

@@ -1,0 +1,359 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"reflect"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"github.com/pointsman-tv/pointsman/farms"
+	"github.com/pointsman-tv/pointsman/farms/config"
+	"github.com/pointsman-tv/pointsman/redirector"
+)
+
+const serveText = `Answers viewers on core.port (9201) and the operator on admin.port (9202).
+
+SIGHUP loads the configuration again; a bad one changes nothing but a log line, a
+gauge and the alarm config_refused. SIGTERM and SIGINT switch readiness off, wait
+core.drain_delay_sec, finish the requests under way and exit 0.
+The log goes to standard error, one JSON object a line.`
+
+func serve(args []string, s streams) int {
+	fs := flags("serve", "-config FILE", serveText, s)
+	path := fs.String("config", "", "the configuration `FILE`, or - for standard input (then it cannot be loaded again)")
+	if status, done := parse(fs, args, 0, s); done {
+		return status
+	}
+	if *path == "" {
+		fmt.Fprintln(s.err, "pointsman serve: -config FILE is needed")
+		return exitUsage
+	}
+	src, err := readConfig(*path, s.in)
+	if err != nil {
+		fmt.Fprintln(s.err, "error:", err)
+		return exitError
+	}
+	doc, findings := config.Parse(src)
+	if doc == nil {
+		printFindings(s.err, findings)
+		return exitError
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
+	defer stop()
+	svc := &service{path: *path, doc: doc}
+	if err := svc.run(ctx, s.err, findings); err != nil {
+		fmt.Fprintln(s.err, "error:", err)
+		return exitError
+	}
+	return exitOK
+}
+
+// service is one running redirector with its listeners.
+type service struct {
+	path  string // of the configuration; "-" or "" cannot be read again
+	extra func(c *core) http.Handler
+	ready func(viewers, admin net.Addr) // called once requests are accepted; may be nil
+
+	mu         sync.Mutex // reloads
+	doc        *config.Document
+	generation uint64
+	stamp      string
+
+	core  *core
+	log   zerolog.Logger
+	state stateDir
+}
+
+// run serves until ctx ends.
+func (svc *service) run(ctx context.Context, sink io.Writer, findings []config.Finding) error {
+	var metrics *redirector.Metrics
+	buffer := redirector.NewLogBuffer(sink, func(lines int) { metrics.LinesLost(lines) })
+	defer buffer.Close()
+	log, decisions := newLog(buffer, svc.doc.Log.Level)
+	svc.log, svc.state = log, stateDir(svc.doc.Core.StateDir)
+	for _, f := range findings {
+		log.Warn().Str("path", f.Path).Str("finding", f.Message).Msg("configuration warning")
+	}
+	c, err := newCore(svc.doc, log, decisions, svc.saveOverrides)
+	if err != nil {
+		return err
+	}
+	metrics = c.metrics
+	svc.core, svc.generation, svc.stamp = c, 1, svc.fileStamp()
+	c.metrics.Reloaded(true, svc.generation, time.Now())
+	svc.restore()
+
+	listeners, err := svc.listen()
+	if err != nil {
+		return err
+	}
+	loops, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	c.board.Start(loops)
+	var background sync.WaitGroup
+	for _, loop := range []func(context.Context){svc.saveLoop, svc.hangupLoop, svc.watchLoop, svc.alarmLoop, listeners.certificateLoop(log)} {
+		background.Go(func() { loop(loops) })
+	}
+	failed := listeners.serve()
+	svc.announce(ctx, listeners)
+
+	select {
+	case err = <-failed:
+		log.Error().Err(err).Msg("a listener failed")
+	case <-ctx.Done():
+		log.Info().Msg("stopping")
+		c.engine.Drain()
+		svc.drainDelay(failed)
+	}
+	err = errors.Join(err, listeners.shutdown())
+	cancel()
+	background.Wait()
+	c.board.Wait()
+	c.client.Close()
+	svc.saveFacts()
+	log.Info().Msg("stopped")
+	return err
+}
+
+// drainDelay gives the balancer in front of us time to see that we are not
+// ready any more.
+func (svc *service) drainDelay(failed <-chan error) {
+	t := time.NewTimer(svc.doc.Core.DrainDelay)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-failed:
+	}
+}
+
+// announce logs that requests are accepted, once the first status sweep is
+// over (five seconds at the latest).
+func (svc *service) announce(ctx context.Context, l *listeners) {
+	select {
+	case <-svc.core.board.Ready():
+	case <-ctx.Done():
+		return
+	}
+	e := svc.log.Info().Str("viewers", l.viewers.Addr().String()).Str("protocol", string(svc.doc.Core.Protocol)).
+		Str("admin", l.admin.Addr().String())
+	if l.secure != nil {
+		e = e.Str("viewers_tls", l.secure.Addr().String())
+	}
+	e.Uint64("generation", 1).Msg("ready")
+	if svc.ready != nil {
+		svc.ready(l.viewers.Addr(), l.admin.Addr())
+	}
+}
+
+// restore takes over what state_dir keeps. What cannot be read is an alarm and
+// no reason not to serve.
+func (svc *service) restore() {
+	err := svc.state.prepare()
+	facts := svc.state.load(factsFile, func(r io.Reader) error {
+		n, err := svc.core.board.Load(r)
+		svc.log.Info().Int("contents", n).Msg("known contents restored")
+		return err
+	})
+	overrides := svc.state.load(overridesFile, func(r io.Reader) error {
+		return svc.core.engine.ReadOverrides(r, time.Now())
+	})
+	if err = errors.Join(err, facts, overrides); err != nil {
+		svc.core.alarms.Raise(redirector.AlarmStateDir, err.Error())
+	}
+}
+
+// saveEvery is how often facts are written to state_dir, at most.
+const saveEvery = 5 * time.Second
+
+// saveLoop writes the facts every saveEvery, or less often where writing takes
+// long: a tenth of the time at most is spent on it.
+func (svc *service) saveLoop(ctx context.Context) {
+	if svc.state == "" {
+		return
+	}
+	pause := saveEvery
+	for sleep(ctx, pause) {
+		start := time.Now()
+		svc.saveFacts()
+		pause = max(saveEvery, 10*time.Since(start))
+	}
+}
+
+func (svc *service) saveFacts() {
+	svc.noteState(svc.state.save(factsFile, svc.core.board.Save))
+}
+
+func (svc *service) saveOverrides(os farms.Overrides) error {
+	return svc.state.save(overridesFile, func(w io.Writer) error { return redirector.WriteOverrides(w, os) })
+}
+
+func (svc *service) noteState(err error) {
+	if err != nil {
+		svc.core.alarms.Raise(redirector.AlarmStateDir, err.Error())
+	} else {
+		svc.core.alarms.Clear(redirector.AlarmStateDir)
+	}
+}
+
+func (svc *service) alarmLoop(ctx context.Context) {
+	for sleep(ctx, time.Second) {
+		svc.core.alarms.Expire(time.Now())
+	}
+}
+
+// hangupLoop reloads on SIGHUP.
+func (svc *service) hangupLoop(ctx context.Context) {
+	hup := make(chan os.Signal, 1)
+	signal.Notify(hup, syscall.SIGHUP)
+	defer signal.Stop(hup)
+	for {
+		select {
+		case <-hup:
+			_ = svc.reload(false) // it has been logged
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// watchLoop reloads when the file changes, where that is asked for.
+func (svc *service) watchLoop(ctx context.Context) {
+	for sleep(ctx, time.Second) {
+		svc.mu.Lock()
+		changed := svc.doc.Core.WatchConfig && svc.fileStamp() != svc.stamp
+		svc.mu.Unlock()
+		if changed {
+			_ = svc.reload(false) // it has been logged
+		}
+	}
+}
+
+func (svc *service) fileStamp() string {
+	if svc.path == "" || svc.path == "-" {
+		return ""
+	}
+	return stamp(svc.path)
+}
+
+// reload loads the configuration again, aside, and makes it the one in force.
+// A bad one changes nothing but a log line, a gauge and an alarm.
+func (svc *service) reload(force bool) error {
+	svc.mu.Lock()
+	defer svc.mu.Unlock()
+	svc.stamp = svc.fileStamp()
+	err := svc.tryReload(force)
+	svc.core.metrics.Reloaded(err == nil, svc.generation, time.Now())
+	if err != nil {
+		svc.core.alarms.Raise(redirector.AlarmConfigRefused, err.Error())
+		svc.log.Error().Err(err).Uint64("generation", svc.generation).Msg("configuration refused, the one before stays in force")
+		return err
+	}
+	svc.core.alarms.Clear(redirector.AlarmConfigRefused)
+	svc.log.Info().Uint64("generation", svc.generation).Msg("configuration loaded")
+	return nil
+}
+
+func (svc *service) tryReload(force bool) error {
+	if svc.path == "" || svc.path == "-" {
+		return errors.New("the configuration came from standard input and cannot be read again")
+	}
+	src, err := readConfig(svc.path, nil)
+	if err != nil {
+		return err
+	}
+	doc, findings := config.Parse(src)
+	if doc == nil {
+		return refusal(svc.path, findings)
+	}
+	if removed, had := removedServers(svc.core.engine.Table(), doc); 2*removed > had && !force {
+		return fmt.Errorf("%s removes %d of %d servers; if that is meant: POST /admin/reload?force=1", svc.path, removed, had)
+	}
+	for _, key := range fixedKeys(svc.doc, doc) {
+		svc.log.Warn().Str("path", key).Msg("a changed key needs a restart to take effect")
+	}
+	if err := svc.core.swap(doc, svc.generation+1); err != nil {
+		return err
+	}
+	svc.generation++
+	svc.doc = doc
+	return nil
+}
+
+// refusal joins the first errors of a document into one.
+func refusal(path string, findings []config.Finding) error {
+	const most = 5
+	var errs []error
+	n := 0
+	for _, f := range findings {
+		if f.Severity != config.Error {
+			continue
+		}
+		if n++; n <= most {
+			errs = append(errs, errors.New(f.String()))
+		}
+	}
+	return fmt.Errorf("%s has %d errors: %w", path, n, errors.Join(errs...))
+}
+
+func removedServers(t *farms.Table, doc *config.Document) (removed, had int) {
+	next := map[string]bool{}
+	for i := range doc.Redirection.Farms {
+		for j := range doc.Redirection.Farms[i].Servers {
+			next[doc.Redirection.Farms[i].Servers[j].Name] = true
+		}
+	}
+	for _, s := range t.Servers {
+		if !next[s.Name] {
+			removed++
+		}
+	}
+	return removed, len(t.Servers)
+}
+
+// fixedKeys lists what differs between two documents and is read only at the
+// start.
+func fixedKeys(a, b *config.Document) []string {
+	x, y := a.Core, b.Core
+	// Those of core that a reload takes over.
+	x.Hosts, y.Hosts = nil, nil
+	x.HealthPath, y.HealthPath = "", ""
+	x.WatchConfig, y.WatchConfig = false, false
+	if !x.ProxyProtocol && !y.ProxyProtocol {
+		x.TrustedProxies, y.TrustedProxies = nil, nil
+		x.ClientIPHeader, y.ClientIPHeader = "", ""
+	}
+	var out []string
+	differ := func(key string, a, b any) {
+		if !reflect.DeepEqual(a, b) {
+			out = append(out, key)
+		}
+	}
+	differ("core", x, y)
+	differ("admin", a.Admin, b.Admin)
+	differ("probe.allow_networks", a.Probe.AllowNetworks, b.Probe.AllowNetworks)
+	differ("probe.user_agent", a.Probe.UserAgent, b.Probe.UserAgent)
+	differ("log.level", a.Log.Level, b.Log.Level)
+	return out
+}
+
+// sleep waits for d; it returns false when ctx ended.
+func sleep(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

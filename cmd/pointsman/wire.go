@@ -1,0 +1,182 @@
+package main
+
+import (
+	"context"
+	"io"
+	"net"
+	"net/netip"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"github.com/pointsman-tv/pointsman/farms"
+	"github.com/pointsman-tv/pointsman/farms/config"
+	"github.com/pointsman-tv/pointsman/probe"
+	"github.com/pointsman-tv/pointsman/probe/fetch"
+	"github.com/pointsman-tv/pointsman/redirector"
+	"github.com/pointsman-tv/pointsman/redirector/clientip"
+)
+
+// This file is the only place where all packages meet: it turns a document into
+// what each of them needs, and joins them.
+
+// core is a redirector without listeners: what serve, explain and demo share.
+type core struct {
+	board   *probe.Board
+	engine  *redirector.Engine
+	metrics *redirector.Metrics
+	alarms  *redirector.Alarms
+	client  *fetch.Client
+}
+
+// newCore joins probes and edge for a document. Its table is in force from the
+// start; the probes begin with board.Start.
+func newCore(doc *config.Document, log, decisions zerolog.Logger, saveOverrides func(farms.Overrides) error) (*core, error) {
+	version, revision := buildVersion()
+	c := &core{metrics: redirector.NewMetrics(version, revision)}
+	c.alarms = redirector.NewAlarms(log, c.metrics.Alarm)
+	agent := doc.Probe.UserAgent
+	if agent == "" {
+		agent = "pointsman-probe/" + version
+	}
+	var err error
+	if c.client, err = fetch.New(fetch.Options{UserAgent: agent, AllowNetworks: doc.Probe.AllowNetworks}); err != nil {
+		return nil, err
+	}
+	c.board = probe.NewBoard(probe.Options{
+		Client: c.client,
+		Resolve: func(ctx context.Context, host string) ([]netip.Addr, error) {
+			return net.DefaultResolver.LookupNetIP(ctx, "ip", host)
+		},
+		Isolated: func(on bool, detail string) {
+			if on {
+				c.alarms.Raise(redirector.AlarmObserverIsolated, detail)
+			} else {
+				c.alarms.Clear(redirector.AlarmObserverIsolated)
+			}
+		},
+		Changed: func(s *farms.Server, h *farms.Health) {
+			up := h.Condition == farms.ConditionUp
+			c.metrics.ServerUp(s.Name, up)
+			if up {
+				log.Info().Str("server", s.Name).Str("url", s.URL).Msg("server is up")
+			} else {
+				log.Warn().Str("server", s.Name).Str("url", s.URL).Str("why", h.Reason).Msg("server is down")
+			}
+		},
+		Result: c.metrics.Probe,
+	}, probeSettings(doc))
+	c.engine = redirector.New(redirector.Options{
+		Prober: c.board, Log: log, Decisions: decisions, Metrics: c.metrics, Alarms: c.alarms, SaveOverrides: saveOverrides,
+	})
+	c.metrics.Observe(c.engine)
+	if err := c.swap(doc, 1); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// swap compiles doc aside and makes it the configuration in force.
+func (c *core) swap(doc *config.Document, generation uint64) error {
+	table, err := farms.Build(tableSpec(doc), generation)
+	if err != nil {
+		return err
+	}
+	set, err := edgeSettings(doc)
+	if err != nil {
+		return err
+	}
+	c.board.Update(table, probeSettings(doc))
+	c.engine.Swap(table, set)
+	return nil
+}
+
+// tableSpec is the document's table; probing no deeper than the status is the
+// same as assuming every farm's content.
+func tableSpec(doc *config.Document) *farms.Spec {
+	spec := doc.Spec()
+	if doc.Probe.Depth == config.DepthStatus {
+		for i := range spec.Farms {
+			spec.Farms[i].Assume = true
+		}
+	}
+	return spec
+}
+
+func probeSettings(doc *config.Document) probe.Settings {
+	r, p := &doc.Redirection, &doc.Probe
+	depth := probe.DepthMedia
+	if p.Depth == config.DepthPlaylist {
+		depth = probe.DepthPlaylist
+	}
+	return probe.Settings{
+		StatusInterval: r.ServerStatusCacheTime, RequestTimeout: r.RequestTimeout, DecisionTimeout: r.DecisionTimeout,
+		LiveAge: r.LiveCacheTime, VoDAge: r.VoDRangeCacheTime, StaleIfError: p.StaleIfError, OffAir: r.OffAir,
+		SweepInterval: r.ClearCacheInterval, Rise: p.Rise, Fall: p.Fall, Depth: depth,
+		MaxInFlight: p.MaxInFlightPerServer, MaxPerSec: p.MaxPerSecPerServer,
+		StrangersPerSec: p.UnknownChannelsPerSec, StrangersBurst: p.UnknownChannelsBurst, SelfCheck: p.SelfCheck,
+	}
+}
+
+func edgeSettings(doc *config.Document) (*redirector.Settings, error) {
+	r := &doc.Redirection
+	clients, err := clientResolver(doc)
+	if err != nil {
+		return nil, err
+	}
+	set := &redirector.Settings{
+		URIPath: strings.TrimSuffix(r.URIPath, "/"), ChannelGroup: r.ChannelRegexIndex, SessionKeys: r.SessionKey,
+		Clients: clients, HealthPath: doc.Core.HealthPath, DecisionTimeout: r.DecisionTimeout,
+		LogDecisions: doc.Log.Decisions, Redact: doc.Log.RedactedNames(),
+	}
+	if r.ChannelRegex != "" {
+		if set.ChannelRegex, err = regexp.Compile(r.ChannelRegex); err != nil {
+			return nil, err
+		}
+	}
+	if len(doc.Core.Hosts) > 0 {
+		set.Hosts = make(map[string]bool, len(doc.Core.Hosts))
+		for _, h := range doc.Core.Hosts {
+			set.Hosts[strings.ToLower(h)] = true
+		}
+	}
+	switch r.ReturnEvidence {
+	case config.EvidenceMove:
+		set.ReturnEvidence = redirector.EvidenceMove
+	case config.EvidenceOff:
+		set.ReturnEvidence = redirector.EvidenceOff
+	default:
+		set.ReturnEvidence = redirector.EvidenceCheck
+	}
+	return set, nil
+}
+
+func clientResolver(doc *config.Document) (*clientip.Resolver, error) {
+	header := clientip.XForwardedFor
+	if doc.Core.ClientIPHeader == "Forwarded" {
+		header = clientip.Forwarded
+	}
+	return clientip.New(doc.Core.TrustedProxies, header)
+}
+
+// setLogFormat gives zerolog, whose format is set for the whole process, the
+// field names and the time format that the README documents.
+func setLogFormat() {
+	zerolog.MessageFieldName = "msg"
+	zerolog.TimeFieldFormat = "2006-01-02T15:04:05.000Z07:00"
+	zerolog.TimestampFunc = func() time.Time { return time.Now().UTC() }
+}
+
+// newLog makes the operation's logger and the decisions' one over the same
+// sink.
+func newLog(sink io.Writer, level config.Level) (log, decisions zerolog.Logger) {
+	base := zerolog.New(sink).With().Timestamp().Logger()
+	l, err := zerolog.ParseLevel(string(level))
+	if err != nil {
+		l = zerolog.InfoLevel // the configuration's validation knows no other words
+	}
+	// A decision is an event of its own, whatever the level of the rest.
+	return base.Level(l), base
+}

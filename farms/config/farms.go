@@ -1,0 +1,77 @@
+package config
+
+import (
+	"fmt"
+
+	"github.com/pointsman-tv/pointsman/farms"
+)
+
+// ContentMode says how a farm's content is known.
+type ContentMode string
+
+// The modes.
+const (
+	ContentProbe  ContentMode = "probe"
+	ContentAssume ContentMode = "assume"
+)
+
+// Farm is a group of servers with the same content.
+type Farm struct {
+	// Unique name of the farm. Required.
+	Name string `json:"name" smartmedia:"yes"`
+	// How the servers are ranked. `first_response`: the fastest of those that answer;
+	// `content_id`: a channel has its own server; `weight`: the highest weight, equal
+	// ones evenly; `share`: sessions in proportion to weight.
+	Policy farms.Policy `json:"policy" default:"first_response" enum:"first_response,content_id,weight,share"`
+	// Most load a server takes while another has less, as a multiple of the farm's
+	// mean load, such as 1.25; 0 is off.
+	BoundedLoad float64 `json:"bounded_load" default:"0" limits:"0..100"`
+	// `probe`: servers are asked for the content; `assume`: they have everything and
+	// nobody is asked, as with CDNs and edges that pull.
+	Content ContentMode `json:"content" default:"probe" enum:"probe,assume"`
+	// Keys of `servers` that hold for all of them; what a server says itself wins.
+	// `url` and `name` are not for here.
+	Defaults Server `json:"defaults"`
+	// The servers of the farm. Required.
+	Servers []Server `json:"servers" limits:"1..1000" prototype:"Defaults" smartmedia:"yes"`
+}
+
+func (l *loader) checkFarms(n *node, d *Document) {
+	list := n.get("farms")
+	if list.kind == kindAbsent && !n.failed {
+		l.errorf(list, "is missing, expected an array of at least one farm")
+	}
+	entries := list.items()
+	names := make(map[string]int, len(d.Redirection.Farms))
+	known := make(map[string]knownServer)
+	for i := range d.Redirection.Farms {
+		n, f := entries[i], &d.Redirection.Farms[i]
+		l.checkFarmName(n, f.Name, i, names)
+		if f.BoundedLoad > 0 && f.BoundedLoad <= 1 {
+			l.errorf(n.get("bounded_load"), "is %s, expected 0 for off, or more than 1 and at most 100", formatNumber(f.BoundedLoad))
+		}
+		l.checkServers(n, d, i, known)
+	}
+}
+
+func (l *loader) checkFarmName(n *node, name string, i int, names map[string]int) {
+	at := n.get("name")
+	switch {
+	case at.kind == kindAbsent && !n.failed:
+		l.errorf(at, "is missing, expected a name for the farm")
+	case !at.present():
+	case checkName(name) != "":
+		l.errorf(at, "%s", checkName(name))
+	default:
+		if first, twice := names[name]; twice {
+			l.errorf(at, "is %s, as redirection.farms[%d] is named already", quote(name), first)
+			return
+		}
+		names[name] = i
+	}
+}
+
+// place names a server by its position.
+func place(farm, server int) string {
+	return fmt.Sprintf("redirection.farms[%d].servers[%d]", farm, server)
+}

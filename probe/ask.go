@@ -1,0 +1,283 @@
+package probe
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/pointsman-tv/pointsman/farms"
+)
+
+// Ask makes sure that servers are asked about c, each at most once at a time.
+// It never waits: answers show up in the view, whose Changed channel tells.
+// force asks also where a fact is still fresh.
+func (b *Board) Ask(c farms.Content, servers []*farms.Server, force bool) farms.Asked {
+	now := time.Now()
+	set := b.settings.Load()
+	e := b.contents.load(c)
+	if e == nil {
+		if !b.bucket.AllowN(now, 1) {
+			return farms.Asked{Busy: true}
+		}
+		e = b.contents.add(c)
+		e.mu.Lock()
+		if e.paid.IsZero() {
+			e.paid = now.Add(absentAge(set))
+		}
+	} else {
+		e.mu.Lock()
+	}
+	defer e.mu.Unlock()
+	e.used.Store(now.UnixNano())
+	var out farms.Asked
+	for _, fs := range servers {
+		s := (*b.servers.Load())[fs.Endpoint]
+		if s == nil || b.ctx == nil {
+			out.Deferred++
+			continue
+		}
+		if slices.Contains(e.asking, s.endpoint) {
+			out.Joined++
+			continue
+		}
+		f := e.view.Load().Of(s.endpoint)
+		if f != nil && !force && now.Before(f.FreshUntil) {
+			continue // answered between the decision and this call
+		}
+		if !e.known && !now.Before(e.paid) { // one token a question, however many servers it asks
+			if !b.bucket.AllowN(now, 1) {
+				out.Busy = true
+				return out
+			}
+			e.paid = now.Add(absentAge(set))
+		}
+		wait, ok := s.pace.Load().reserve(now, !e.known, set.DecisionTimeout)
+		if !ok {
+			out.Deferred++
+			if f != nil {
+				b.stretch(e, *f, wait, now)
+			}
+			continue
+		}
+		out.Opened++
+		e.asking = append(e.asking, s.endpoint)
+		b.loop.Go(func() { b.question(s, e, wait) })
+	}
+	return out
+}
+
+// Touch notes that a decision read the content, so that it is not forgotten.
+func (b *Board) Touch(c farms.Content, now time.Time) {
+	if e := b.contents.load(c); e != nil {
+		// Once a second is enough, and spares the cache line.
+		if n := now.UnixNano(); n-e.used.Load() > int64(time.Second) {
+			e.used.Store(n)
+		}
+	}
+}
+
+// checkEvery bounds the checks that returning viewers start at one server.
+const checkEvery = time.Second
+
+// Check starts one status and one content probe of a server, at most once a
+// second, because a viewer came back from it. It tells whether it did.
+func (b *Board) Check(c farms.Content, fs *farms.Server) bool {
+	s := (*b.servers.Load())[fs.Endpoint]
+	if s == nil {
+		return false
+	}
+	now := time.Now().UnixNano()
+	last := s.checked.Load()
+	if now-last < int64(checkEvery) || !s.checked.CompareAndSwap(last, now) {
+		return false
+	}
+	s.recheck()
+	b.Ask(c, []*farms.Server{fs}, true)
+	return true
+}
+
+// stretch lets a fact live on whose refresh has no place within the server's
+// rate: it is our own restraint, and not the server's silence. It never
+// outlives what a server in trouble would be given. e.mu is held.
+func (b *Board) stretch(e *content, f farms.Fact, wait time.Duration, now time.Time) {
+	set := b.settings.Load()
+	if f.Presence != farms.Present || now.Sub(f.HeldAt) > set.StaleIfError {
+		return
+	}
+	f.FreshUntil = now.Add(min(wait, set.LiveAge))
+	f.ServeUntil = f.FreshUntil.Add(set.LiveAge)
+	e.put(f)
+}
+
+// question asks one server about one content, after its place has come, and
+// takes the answer.
+func (b *Board) question(s *server, e *content, wait time.Duration) {
+	ctx := b.ctx
+	set := b.settings.Load()
+	if !sleep(ctx, wait, nil) {
+		b.forget(s, e)
+		return
+	}
+	place, cancel := context.WithTimeout(ctx, set.DecisionTimeout)
+	err := s.pace.Load().begin(place)
+	cancel()
+	switch {
+	case ctx.Err() != nil:
+		b.forget(s, e)
+		return
+	case err != nil:
+		b.take(s, e, verdict{presence: farms.Trouble, detail: "too many questions to it wait for an answer"})
+		return
+	}
+	p := s.pace.Load()
+	defer p.end()
+	asked, cancel := context.WithTimeout(ctx, set.RequestTimeout)
+	defer cancel()
+	start := time.Now()
+	v, latency, refused := b.askContent(asked, s, e.key)
+	if ctx.Err() != nil {
+		b.forget(s, e)
+		return
+	}
+	word := v.word
+	if word == "" {
+		word = v.presence.String()
+	}
+	b.count("content", word, time.Since(start))
+	if refused {
+		b.refused(s, "content probe: "+v.detail)
+	} else if latency > 0 {
+		s.mu.Lock()
+		s.observeRTT(latency)
+		s.publish(time.Now())
+		s.mu.Unlock()
+	}
+	b.take(s, e, v)
+}
+
+// forget ends a question without an answer.
+func (b *Board) forget(s *server, e *content) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.endQuestion(s.endpoint)
+}
+
+func (c *content) endQuestion(ep farms.Endpoint) {
+	c.asking = slices.DeleteFunc(c.asking, func(a farms.Endpoint) bool { return a == ep })
+}
+
+// take turns an answer into a fact and publishes it.
+func (b *Board) take(s *server, e *content, v verdict) {
+	set := b.settings.Load()
+	now := time.Now()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.endQuestion(s.endpoint)
+	f := farms.Fact{Endpoint: s.endpoint}
+	if old := e.view.Load().Of(s.endpoint); old != nil {
+		f = *old
+	}
+	f.Presence, f.At, f.Detail = v.presence, now, bounded(v.detail)
+	switch v.presence {
+	case farms.Present:
+		age := e.takePresent(&f, v, set, now)
+		f.FreshUntil = now.Add(age)
+		f.ServeUntil = f.FreshUntil.Add(age)
+		b.contents.promote(e)
+		b.contents.byChannel.Store(e.key.Channel, e)
+		b.takeChildren(s, e, v)
+	case farms.Guarded:
+		f.FreshUntil = now.Add(set.LiveAge)
+		f.ServeUntil = f.FreshUntil.Add(set.LiveAge)
+		b.contents.promote(e)
+	case farms.Absent:
+		f.Frozen = false
+		age := absentAge(set)
+		if v.soon || !e.known {
+			// Not yet there, or the first question about it, which may have
+			// been what starts an on-demand source.
+			age = min(age, firstAbsentAge)
+		}
+		f.FreshUntil = now.Add(age)
+		f.ServeUntil = f.FreshUntil
+	case farms.Trouble:
+		f.FreshUntil = now.Add(min(set.LiveAge, troubleAge))
+		f.ServeUntil = f.FreshUntil
+	}
+	e.put(f)
+}
+
+// takePresent fills in what a present fact says and returns its age.
+func (c *content) takePresent(f *farms.Fact, v verdict, set *Settings, now time.Time) time.Duration {
+	f.Kind, f.Multivariant, f.Frozen = v.kind, v.multivariant, false
+	f.HeldAt = now
+	if v.kind == farms.KindVoD {
+		return set.VoDAge
+	}
+	if v.signature == 0 {
+		f.MovedAt = now
+		return set.LiveAge
+	}
+	m := c.motionOf(f.Endpoint)
+	*m, f.Frozen = m.observe(v.signature, v.fresh, v.target, now)
+	f.MovedAt = m.movedAt
+	if f.Frozen {
+		f.HeldAt = m.movedAt
+		f.Detail = bounded(v.detail + ", has not moved for " + now.Sub(m.movedAt).Round(time.Second).String())
+	}
+	if !m.sure {
+		// Seen once: only a second look tells whether it moves. RFC 8216 §6.2.1
+		// has it change within 1.5 target durations.
+		return min(set.LiveAge, max(v.target+v.target/2, time.Second))
+	}
+	return set.LiveAge
+}
+
+// takeChildren remembers the media playlists of a multivariant playlist. e.mu
+// is held.
+func (b *Board) takeChildren(s *server, e *content, v verdict) {
+	if !v.multivariant || e.gone {
+		return
+	}
+	base := s.spec.Load().URL
+	var paths []string
+	for _, u := range v.children {
+		if p, ok := childPath(base, u); ok && !slices.Contains(paths, p) {
+			paths = append(paths, p)
+		}
+	}
+	if !slices.Equal(paths, e.children) {
+		b.contents.setChildren(e, paths)
+	}
+}
+
+// The ages that no key configures.
+const (
+	maxAbsentAge   = 5 * time.Second         // of an absent fact, at most
+	firstAbsentAge = 2500 * time.Millisecond // of the first absent fact of a content nobody had before
+	troubleAge     = 5 * time.Second         // until a server in trouble is asked again
+)
+
+func absentAge(set *Settings) time.Duration { return min(set.LiveAge, maxAbsentAge) }
+
+// maxDetail bounds the words of a fact.
+const maxDetail = 200
+
+func bounded(s string) string {
+	if len(s) > maxDetail {
+		return s[:maxDetail] + "…"
+	}
+	return s
+}
+
+// sweepLoop forgets what expired.
+func (b *Board) sweepLoop(ctx context.Context) {
+	for sleep(ctx, b.settings.Load().SweepInterval, nil) {
+		set := b.settings.Load()
+		servers := *b.servers.Load()
+		b.contents.sweep(time.Now(), max(set.StaleIfError, set.OffAir), func(ep farms.Endpoint) bool { return servers[ep] != nil })
+	}
+}
+
+// Sizes returns how many contents are known and how many are remembered in all.
+func (b *Board) Sizes() (known, all int) { return b.contents.sizes() }

@@ -1,0 +1,181 @@
+package probe
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/pointsman-tv/pointsman/farms"
+)
+
+// savedVersion is the version of the saved form.
+const savedVersion = 1
+
+// savedHead is the first line of the saved form; one savedContent a line
+// follows.
+type savedHead struct {
+	Version int   `json:"pointsman_facts"`
+	Saved   int64 `json:"saved"` // unix milliseconds
+}
+
+type savedContent struct {
+	Channel  string      `json:"channel"`
+	Path     string      `json:"path"`
+	Protocol uint8       `json:"protocol"`
+	Facts    []savedFact `json:"facts"`
+}
+
+type savedFact struct {
+	Endpoint     string `json:"ep"` // hexadecimal
+	Presence     string `json:"is"`
+	Kind         uint8  `json:"kind,omitempty"`
+	Multivariant bool   `json:"mv,omitempty"`
+	Held         int64  `json:"held,omitempty"`  // unix milliseconds
+	Moved        int64  `json:"moved,omitempty"` // unix milliseconds
+	Signature    string `json:"sig,omitempty"`   // hexadecimal
+}
+
+// Save writes the known contents and their facts, so that a restart begins
+// with them.
+func (b *Board) Save(w io.Writer) error {
+	out := bufio.NewWriterSize(w, 64<<10)
+	enc := json.NewEncoder(out)
+	err := enc.Encode(savedHead{savedVersion, time.Now().UnixMilli()})
+	b.contents.byContent.Range(func(_ farms.Content, c *content) bool {
+		if err != nil {
+			return false
+		}
+		if s, ok := c.saved(); ok {
+			err = enc.Encode(s)
+		}
+		return true
+	})
+	return errors.Join(err, out.Flush())
+}
+
+func (c *content) saved() (savedContent, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.known || c.gone {
+		return savedContent{}, false
+	}
+	out := savedContent{Channel: c.key.Channel, Path: c.key.Path, Protocol: uint8(c.key.Protocol)}
+	for _, f := range c.view.Load().Facts {
+		if f.HeldAt.IsZero() && f.Presence != farms.Guarded {
+			continue
+		}
+		s := savedFact{
+			Endpoint: strconv.FormatUint(uint64(f.Endpoint), 16), Presence: f.Presence.String(),
+			Kind: uint8(f.Kind), Multivariant: f.Multivariant, Held: milli(f.HeldAt), Moved: milli(f.MovedAt),
+		}
+		if i := slices.IndexFunc(c.motions, func(m endpointMotion) bool { return m.endpoint == f.Endpoint }); i >= 0 {
+			s.Signature = strconv.FormatUint(c.motions[i].motion.signature, 16)
+		}
+		out.Facts = append(out.Facts, s)
+	}
+	return out, len(out.Facts) > 0
+}
+
+func milli(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixMilli()
+}
+
+// maxSavedLine bounds one line of the saved form.
+const maxSavedLine = 1 << 20
+
+// Load takes over what [Board.Save] wrote. It must be called before
+// [Board.Start]. Lines that make no sense are left out and counted in the
+// error; the others are taken all the same.
+func (b *Board) Load(r io.Reader) (contents int, err error) {
+	in := bufio.NewScanner(r)
+	in.Buffer(make([]byte, 64<<10), maxSavedLine)
+	var head savedHead
+	if !in.Scan() || json.Unmarshal(in.Bytes(), &head) != nil || head.Version != savedVersion {
+		return 0, fmt.Errorf("reading saved facts: line 1 is not the head of version %d", savedVersion)
+	}
+	now, set := time.Now(), b.settings.Load()
+	bad := 0
+	for in.Scan() && contents < maxKnown {
+		var s savedContent
+		if json.Unmarshal(in.Bytes(), &s) != nil || s.Path == "" || s.Path[0] != '/' {
+			bad++
+			continue
+		}
+		if b.restore(s, now, set) {
+			contents++
+		}
+	}
+	if bad > 0 {
+		err = fmt.Errorf("reading saved facts: %d lines make no sense", bad)
+	}
+	return contents, errors.Join(err, in.Err())
+}
+
+// restore takes over one content. What a server had a short while ago it is
+// taken to have still, but each server is asked again as soon as somebody wants
+// the content, and within the server's rate.
+func (b *Board) restore(s savedContent, now time.Time, set *Settings) bool {
+	key := farms.Content{Channel: s.Channel, Path: s.Path, Protocol: farms.Protocol(s.Protocol)}
+	var facts []farms.Fact
+	var motions []endpointMotion
+	horizon := max(set.StaleIfError, set.OffAir)
+	for _, sf := range s.Facts {
+		ep, err := strconv.ParseUint(sf.Endpoint, 16, 64)
+		presence, ok := farms.ParsePresence(sf.Presence)
+		if err != nil || !ok {
+			continue
+		}
+		f := farms.Fact{
+			Endpoint: farms.Endpoint(ep), Presence: presence, Kind: farms.Kind(sf.Kind), Multivariant: sf.Multivariant,
+			HeldAt: since(sf.Held, now), MovedAt: since(sf.Moved, now), FreshUntil: now, ServeUntil: now,
+			Detail: "known from before the restart",
+		}
+		if presence != farms.Guarded && (f.HeldAt.IsZero() || now.Sub(f.HeldAt) > horizon) {
+			continue
+		}
+		f.At = f.HeldAt
+		if now.Sub(f.HeldAt) <= set.StaleIfError && presence == farms.Present {
+			f.ServeUntil = now.Add(2 * set.LiveAge)
+		}
+		facts = append(facts, f)
+		if sig, err := strconv.ParseUint(sf.Signature, 16, 64); err == nil {
+			motions = append(motions, endpointMotion{f.Endpoint, motion{signature: sig, movedAt: f.MovedAt}})
+		}
+	}
+	if len(facts) == 0 {
+		return false
+	}
+	slices.SortFunc(facts, func(a, c farms.Fact) int {
+		if a.Endpoint < c.Endpoint {
+			return -1
+		}
+		return 1
+	})
+	facts = slices.CompactFunc(facts, func(a, c farms.Fact) bool { return a.Endpoint == c.Endpoint })
+	e := b.contents.add(key)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.used.Store(now.UnixNano())
+	e.motions = motions
+	e.publish(facts)
+	b.contents.promote(e)
+	b.contents.byChannel.Store(key.Channel, e)
+	return true
+}
+
+// since turns saved unix milliseconds into a time with a monotonic reading, at
+// most now: a clock that was set back must not make a fact younger than new.
+func since(ms int64, now time.Time) time.Time {
+	if ms <= 0 {
+		return time.Time{}
+	}
+	return now.Add(-max(now.Sub(time.UnixMilli(ms)), 0))
+}

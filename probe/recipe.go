@@ -1,0 +1,115 @@
+package probe
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/pointsman-tv/pointsman/farms"
+	"github.com/pointsman-tv/pointsman/probe/fetch"
+)
+
+// maxManifest bounds a manifest's body: 24 hours of two-second segments are 2
+// to 4 MB.
+const maxManifest = 8 << 20
+
+// tsRange asks for ten transport stream packets; a live stream that ignores it
+// is cut off after as many bytes.
+const (
+	tsRange = "bytes=0-1879"
+	tsBytes = 1880
+)
+
+// askContent asks one server for one content and judges the answer. It also
+// returns the response time and whether the server refused the connection.
+func (b *Board) askContent(ctx context.Context, s *server, c farms.Content) (v verdict, latency time.Duration, refused bool) {
+	spec := s.spec.Load()
+	v, latency, err := b.askManifest(ctx, spec, c.Protocol, withQuery(spec.URL+c.Path, spec.ProbeQuery))
+	if err != nil {
+		return failed(err), 0, fetch.KindOf(err) == fetch.Refused
+	}
+	if v.next == "" || b.settings.Load().Depth == DepthPlaylist {
+		return v, latency, false
+	}
+	if !sameHost(v.next, spec.URL) {
+		v.detail += ", its media playlists are on another host and were not asked"
+		v.fresh = true
+		return v, latency, false
+	}
+	// A multivariant playlist outlives its streams: an encoder that restarts
+	// leaves it in place. A media playlist is judged.
+	media, _, err := b.askManifest(ctx, spec, c.Protocol, v.next)
+	if err != nil {
+		return failed(err), 0, fetch.KindOf(err) == fetch.Refused
+	}
+	if media.multivariant {
+		return no("its multivariant playlist leads to another multivariant playlist"), latency, false
+	}
+	if media.presence != farms.Present {
+		media.detail = "multivariant playlist is there, media playlist: " + media.detail
+	}
+	media.multivariant, media.children = true, v.children
+	return media, latency, false
+}
+
+func (b *Board) askManifest(ctx context.Context, spec *farms.Server, want farms.Protocol, u string) (verdict, time.Duration, error) {
+	req := fetch.Request{URL: u, Headers: spec.ProbeHeaders, MaxBody: maxManifest}
+	if want == farms.ProtocolMPEGTS {
+		req.Range, req.MaxBody, req.Cut = tsRange, tsBytes, true
+	}
+	res, err := b.opt.Client.Get(ctx, req)
+	if err != nil {
+		return verdict{}, 0, err
+	}
+	if v, done := judgeStatus(res.Status); done {
+		return v, res.Latency, nil
+	}
+	return judgeBody(want, res.Body, res.URL, serverTime(res.Header, time.Now())), res.Latency, nil
+}
+
+// failed turns a failed fetch into a verdict. Only an answer can say "absent":
+// a redirect to another host is one.
+func failed(err error) verdict {
+	v := verdict{presence: farms.Trouble, detail: err.Error()}
+	switch fetch.KindOf(err) {
+	case fetch.Redirected:
+		v.presence = farms.Absent
+	case fetch.Timeout:
+		v.word = "timeout"
+	case fetch.Refused:
+		v.word = "refused"
+	}
+	return v
+}
+
+// serverTime is the time playlists are compared with: ours, or the server's own
+// when its Date header is off by more than clockSkew.
+func serverTime(h http.Header, now time.Time) time.Time {
+	t, err := http.ParseTime(h.Get("Date"))
+	if err != nil || t.Sub(now).Abs() <= clockSkew {
+		return now
+	}
+	return t
+}
+
+// sameHost tells whether two absolute URLs have the same scheme and host.
+func sameHost(a, b string) bool {
+	x, errX := url.Parse(a)
+	y, errY := url.Parse(b)
+	return errX == nil && errY == nil && x.Scheme == y.Scheme && strings.EqualFold(x.Host, y.Host)
+}
+
+// childPath returns the viewer's path of an absolute URL below a server's base
+// URL.
+func childPath(base, u string) (string, bool) {
+	p, ok := strings.CutPrefix(u, base)
+	if !ok || !strings.HasPrefix(p, "/") {
+		return "", false
+	}
+	if i := strings.IndexAny(p, "?#"); i >= 0 {
+		p = p[:i]
+	}
+	return p, true
+}

@@ -1,0 +1,222 @@
+package redirector
+
+import (
+	"crypto/subtle"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/pprof"
+	"net/netip"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/go-chi/chi/v5"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+)
+
+// AdminOptions are what the admin listener works with.
+type AdminOptions struct {
+	ReadToken string // bearer token for reading; "" asks for none
+	ActToken  string // bearer token for acting (it may read too); "" asks for none
+	// Reload loads the configuration again; force allows what a typing error
+	// would do, such as removing more than half of the servers.
+	Reload func(force bool) error
+	// Extra answers everything under /demo; may be nil.
+	Extra http.Handler
+}
+
+// Admin returns the handler of the admin listener.
+func (e *Engine) Admin(opt AdminOptions) http.Handler {
+	r := chi.NewRouter()
+	r.Get("/healthz", func(rw http.ResponseWriter, _ *http.Request) { writeText(rw, http.StatusOK, "alive\n") })
+	r.Get("/readyz", func(rw http.ResponseWriter, _ *http.Request) { e.serveHealth(rw) })
+	r.Group(func(r chi.Router) {
+		r.Use(guard(opt.ReadToken, opt.ActToken))
+		r.Get("/", func(rw http.ResponseWriter, r *http.Request) { http.Redirect(rw, r, "/status", http.StatusFound) })
+		r.Get("/status", e.serveStatus)
+		r.Get("/explain", e.serveExplain)
+		r.Method(http.MethodGet, "/metrics", promhttp.HandlerFor(e.metrics.Registry, promhttp.HandlerOpts{}))
+		if opt.Extra != nil {
+			r.Handle("/demo", opt.Extra)
+			r.Handle("/demo/*", opt.Extra)
+		}
+	})
+	r.Group(func(r chi.Router) {
+		r.Use(guard(opt.ActToken), sameSite)
+		r.Post("/admin/reload", func(rw http.ResponseWriter, r *http.Request) { e.serveReload(rw, r, opt.Reload) })
+		r.Post("/admin/servers/*", e.serveOverride)
+		r.Delete("/admin/servers/*", e.serveOverride)
+		r.HandleFunc("/debug/pprof/*", pprof.Index)
+		r.HandleFunc("/debug/pprof/cmdline", pprof.Cmdline)
+		r.HandleFunc("/debug/pprof/profile", pprof.Profile)
+		r.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
+		r.HandleFunc("/debug/pprof/trace", pprof.Trace)
+	})
+	return r
+}
+
+// guard lets through who has one of the tokens. Without tokens the listener is
+// on loopback, and only a Host that names it by address or as localhost is let
+// through, so that no web page reaches it by a name of its own (DNS rebinding).
+func guard(tokens ...string) func(http.Handler) http.Handler {
+	open := true
+	for _, t := range tokens {
+		open = open && t == ""
+	}
+	return func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+			if open {
+				if !plainHost(r.Host) {
+					writeError(rw, http.StatusForbidden, "without tokens the admin listener answers only to localhost or an address as Host")
+					return
+				}
+				next.ServeHTTP(rw, r)
+				return
+			}
+			given, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+			good := 0
+			for _, t := range tokens {
+				if t != "" {
+					good |= subtle.ConstantTimeCompare([]byte(given), []byte(t))
+				}
+			}
+			if !ok || good != 1 {
+				rw.Header().Set("WWW-Authenticate", `Bearer realm="pointsman"`)
+				writeError(rw, http.StatusUnauthorized, "a bearer token is needed: Authorization: Bearer TOKEN")
+				return
+			}
+			next.ServeHTTP(rw, r)
+		})
+	}
+}
+
+func plainHost(host string) bool {
+	name := hostName(host)
+	if name == "localhost" || strings.HasSuffix(name, ".localhost") {
+		return true
+	}
+	_, err := netip.ParseAddr(name)
+	return err == nil
+}
+
+// sameSite refuses what another web page has a browser send.
+func sameSite(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		site := r.Header.Get("Sec-Fetch-Site")
+		origin, err := url.Parse(r.Header.Get("Origin"))
+		if site != "" && site != "same-origin" && site != "none" || err != nil || origin.Host != "" && origin.Host != r.Host {
+			writeError(rw, http.StatusForbidden, "another web page may not act here")
+			return
+		}
+		next.ServeHTTP(rw, r)
+	})
+}
+
+func (e *Engine) serveStatus(rw http.ResponseWriter, r *http.Request) {
+	if e.Table() == nil {
+		writeError(rw, http.StatusServiceUnavailable, "no configuration is loaded yet")
+		return
+	}
+	s := e.Status(time.Now())
+	rw.Header().Set("Vary", "Accept")
+	if !wantsPage(r) {
+		writeValue(rw, http.StatusOK, s)
+		return
+	}
+	rw.Header().Set("Content-Type", "text/html; charset=utf-8")
+	rw.Header().Set("Cache-Control", "no-store")
+	_ = statusPage.Execute(rw, s) // the reader has gone when this fails
+}
+
+func (e *Engine) serveExplain(rw http.ResponseWriter, r *http.Request) {
+	q := r.URL.Query()
+	addr, err := netip.ParseAddr(q.Get("ip"))
+	switch {
+	case err != nil:
+		writeError(rw, http.StatusBadRequest, "ip: expected the viewer's address, like ?ip=192.0.2.7&url=/channel/index.m3u8")
+	case q.Get("url") == "":
+		writeError(rw, http.StatusBadRequest, "url: expected the viewer's URL or path, like ?ip=192.0.2.7&url=/channel/index.m3u8")
+	case e.Table() == nil:
+		writeError(rw, http.StatusServiceUnavailable, "no configuration is loaded yet")
+	default:
+		writeValue(rw, http.StatusOK, e.Explain(r.Context(), ExplainRequest{IP: addr, URL: q.Get("url"), UserAgent: q.Get("ua")}))
+	}
+}
+
+func (e *Engine) serveReload(rw http.ResponseWriter, r *http.Request, reload func(force bool) error) {
+	force := r.URL.Query().Get("force")
+	if err := reload(force == "1" || force == "true"); err != nil {
+		writeError(rw, http.StatusUnprocessableEntity, err.Error())
+		return
+	}
+	writeValue(rw, http.StatusOK, map[string]uint64{"generation": e.Table().Generation})
+}
+
+// maxAdminBody bounds a request body on the admin listener.
+const maxAdminBody = 4 << 10
+
+func (e *Engine) serveOverride(rw http.ResponseWriter, r *http.Request) {
+	name, err := url.PathUnescape(strings.TrimPrefix(r.URL.EscapedPath(), "/admin/servers/"))
+	if err != nil {
+		writeError(rw, http.StatusBadRequest, "the server's name has a bad escape")
+		return
+	}
+	if e.Table() == nil {
+		writeError(rw, http.StatusServiceUnavailable, "no configuration is loaded yet")
+		return
+	}
+	if r.Method == http.MethodDelete {
+		e.finishOverride(rw, r, name, "as configured", e.SetOverride(name, nil))
+		return
+	}
+	dec := json.NewDecoder(http.MaxBytesReader(rw, r.Body, maxAdminBody))
+	dec.DisallowUnknownFields()
+	var in savedOverride
+	if err := dec.Decode(&in); err != nil {
+		writeError(rw, http.StatusBadRequest, `expected a body like {"state":"draining","until":"2026-01-31T18:00:00Z"}: `+err.Error())
+		return
+	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		writeError(rw, http.StatusBadRequest, "something follows the JSON object in the body")
+		return
+	}
+	o, err := in.override()
+	if err != nil {
+		writeError(rw, http.StatusBadRequest, err.Error())
+		return
+	}
+	e.finishOverride(rw, r, name, o.State.String(), e.SetOverride(name, &o))
+}
+
+func (e *Engine) finishOverride(rw http.ResponseWriter, r *http.Request, name, state string, err error) {
+	switch {
+	case errors.Is(err, errUnknownServer):
+		writeError(rw, http.StatusNotFound, "no farm has a server named "+clip(name, 100))
+	case err != nil:
+		e.alarms.Raise(AlarmStateDir, err.Error())
+		writeError(rw, http.StatusInternalServerError, err.Error())
+	default:
+		e.log.Info().Str("server", name).Str("state", state).Str("by", r.RemoteAddr).Msg("operator set a server's state")
+		writeValue(rw, http.StatusOK, map[string]string{"server": name, "state": state})
+	}
+}
+
+func writeText(rw http.ResponseWriter, status int, text string) {
+	rw.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	rw.Header().Set("Cache-Control", "no-store")
+	rw.WriteHeader(status)
+	_, _ = io.WriteString(rw, text)
+}
+
+func writeError(rw http.ResponseWriter, status int, text string) {
+	writeValue(rw, status, map[string]string{"error": text})
+}
+
+func writeValue(rw http.ResponseWriter, status int, v any) {
+	rw.Header().Set("Content-Type", "application/json")
+	rw.Header().Set("Cache-Control", "no-store")
+	rw.WriteHeader(status)
+	_, _ = rw.Write(encodeJSON(v))
+}

@@ -1,0 +1,351 @@
+package redirector
+
+import (
+	"context"
+	"math/rand/v2"
+	"strings"
+	"time"
+
+	"github.com/pointsman-tv/pointsman/farms"
+)
+
+// How long a decision waits on, once it has a good answer, for a better one.
+const (
+	// joinedWait: under first_response, who joined a question waits for a second
+	// good answer, so that a crowd on a cold channel spreads.
+	joinedWait = 25 * time.Millisecond
+	// betterWait: for a better-ranked server or an earlier farm.
+	betterWait = 300 * time.Millisecond
+)
+
+// work is the memory of one decision, used again for the next.
+type work struct {
+	decision Decision
+	query    farms.Query
+	world    farms.World
+	loads    loads
+	scratch  farms.Scratch
+	order    []*farms.Farm
+	url      []byte
+	target   target
+	identity uint64
+	evidence evidenceNote
+	chosen   farms.Choice
+	every    bool // judge every farm: explain
+}
+
+// begin takes a work from the pool; end gives it back.
+func (e *Engine) begin() *work {
+	w := e.works.Get().(*work)
+	*w = work{scratch: w.scratch, order: w.order[:0], url: w.url[:0]}
+	return w
+}
+
+func (e *Engine) end(w *work) { e.works.Put(w) }
+
+// decide fills in w.decision for r. It waits for answers when ctx and the
+// decision's deadline allow. It has no effect on what later decisions see, but
+// for the questions it asks; commit has.
+func (e *Engine) decide(ctx context.Context, w *work, v *view, r Request) {
+	d := &w.decision
+	d.Request, d.Time = r, time.Now()
+	d.Generation = v.table.Generation
+	if !e.accept(w, v) {
+		return
+	}
+	path, plain, ok := stripPrefix(w.target.Path, w.target.Plain, v.set.URIPath)
+	if !ok {
+		d.refuse(farms.ReasonUnknownPath, "")
+		return
+	}
+	if d.Location = v.table.Locate(r.Viewer.Addr, d.Host, plain); d.Location == nil {
+		d.refuse(farms.ReasonNoLocation, "")
+		return
+	}
+	e.identify(w, v, path, plain)
+	w.order = append(w.order[:0], farms.Order(d.Location, d.Session, w.order)...)
+	e.choose(ctx, w, v)
+	e.conclude(w, path)
+}
+
+// accept checks the request itself: method, target, Host.
+func (e *Engine) accept(w *work, v *view) bool {
+	d := &w.decision
+	r := &d.Request
+	switch r.Method {
+	case "GET", "HEAD":
+	case "OPTIONS":
+		d.refuse(farms.ReasonPreflight, "")
+		return false
+	default:
+		d.refuse(farms.ReasonMethodNotAllowed, "")
+		return false
+	}
+	if r.HasBody {
+		d.refuse(farms.ReasonBadRequest, "a request body was sent, none is expected")
+		return false
+	}
+	if r.Expect {
+		d.refuse(farms.ReasonBadRequest, "an Expect header was sent, none can be met")
+		d.Status = 417
+		return false
+	}
+	t, bad := parseTarget(r.RawTarget)
+	if bad != nil {
+		reason := farms.ReasonBadRequest
+		if bad.Status == statusOf[farms.ReasonURITooLong] {
+			reason = farms.ReasonURITooLong
+		}
+		d.refuse(reason, bad.Detail)
+		return false
+	}
+	w.target = t
+	d.Host = hostName(r.Host)
+	if t.Authority != "" {
+		d.Host = hostName(t.Authority)
+	}
+	if len(v.set.Hosts) > 0 && !v.set.Hosts[d.Host] {
+		d.refuse(farms.ReasonUnknownHost, "")
+		return false
+	}
+	return true
+}
+
+// hostName lower-cases a Host header and drops port, brackets and trailing dot.
+func hostName(host string) string {
+	if i := strings.LastIndexByte(host, ':'); i > 0 {
+		if host[0] == '[' && host[i-1] == ']' || strings.IndexByte(host, ':') == i {
+			host = host[:i]
+		}
+	}
+	if len(host) > 1 && host[0] == '[' && host[len(host)-1] == ']' {
+		return strings.ToLower(host[1 : len(host)-1])
+	}
+	return strings.ToLower(strings.TrimSuffix(host, "."))
+}
+
+// stripPrefix takes uri_path off both spellings of a path.
+func stripPrefix(path, plain, prefix string) (string, string, bool) {
+	if prefix == "" {
+		return path, plain, true
+	}
+	p, ok := strings.CutPrefix(path, prefix)
+	q, okPlain := strings.CutPrefix(plain, prefix)
+	if !ok || !okPlain || p == "" || p[0] != '/' {
+		return "", "", false
+	}
+	return p, q, true
+}
+
+// identify fills in content, session and what is remembered of the viewer.
+func (e *Engine) identify(w *work, v *view, path, plain string) {
+	d, q := &w.decision, &w.query
+	d.Content = contentOf(v.channel, plain, path)
+	if d.Content.Protocol == farms.ProtocolHLS {
+		if channel, ok := e.prober.Parent(path); ok {
+			d.Content.Channel, d.Content.Kind = channel, farms.KindChild
+		} else if isRefresh(w.target.Query) {
+			d.Content.Kind = farms.KindChild
+		}
+	}
+	w.identity = identityOf(v.set.SessionKeys, w.target.Query, d.Request.Viewer.Addr, d.Request.UserAgent)
+	d.Session = sessionOf(w.identity, d.Content.Channel)
+	*q = farms.Query{
+		Content: d.Content, Secure: d.Request.Viewer.HTTPS, Reach: reachOf(d.Request.Viewer.Addr),
+		Session: d.Session, Draw: rand.Uint64(), Now: d.Time,
+	}
+	e.remember(w, v)
+	if v.set.ReturnEvidence != EvidenceOff && d.Content.Protocol == farms.ProtocolHLS && d.Content.Kind == farms.KindLive {
+		w.evidence = e.noteOf(hashPair(w.identity, hashString(path)), d.Time)
+		q.Avoid = w.evidence.avoid(v.set.ReturnEvidence, d.Time)
+	}
+}
+
+// remember looks up the server the session was given last. A child may lie in
+// a folder below its channel's, so the folders above it are tried too.
+func (e *Engine) remember(w *work, v *view) {
+	d, q := &w.decision, &w.query
+	const maxFolders = 8
+	channel := d.Content.Channel
+	for range maxFolders {
+		session := sessionOf(w.identity, channel)
+		id, _, at, ok := e.sessions.get(session)
+		if ok && d.Time.Sub(at) < sessionMemory && v.table.Server(farms.ServerID(id)) != nil {
+			q.Prior, q.Sticky = farms.ServerID(id), d.Time.Sub(at) < v.table.Rules.Sticky
+			q.Content.Channel, d.Content.Channel = channel, channel
+			q.Session, d.Session = session, session
+			return
+		}
+		i := strings.LastIndexByte(channel, '/')
+		if d.Content.Kind != farms.KindChild || i <= 0 {
+			return
+		}
+		channel = channel[:i]
+	}
+}
+
+// choose asks and waits until the choice is settled or the deadline is there.
+func (e *Engine) choose(ctx context.Context, w *work, v *view) {
+	w.loads = loads{v.loads, e.tick(w.decision.Time)}
+	w.world = farms.World{Facts: e.prober, Overrides: *e.overrides.Load()}
+	if v.bounded {
+		w.world.Loads = &w.loads
+	}
+	opt := farms.Options{Every: w.every}
+	known := e.prober.Content(w.query.Content)
+	c := farms.Choose(w.order, &w.query, &w.world, &v.table.Rules, opt, &w.scratch)
+	if c.Chosen == nil || len(c.Ask) > 0 {
+		c = e.wait(ctx, w, v, known, c)
+	}
+	w.chosen = c
+	if c.Chosen != nil && w.query.Content.Kind != farms.KindChild {
+		if len(c.Refresh) > 0 {
+			e.prober.Ask(w.query.Content, c.Refresh, false)
+		}
+		e.prober.Touch(w.query.Content, w.query.Now)
+	}
+}
+
+// wait is the slow half of choose: the first farm's servers are asked, then all
+// the others at once, under one deadline; half of it gone, nobody waits for the
+// first farm alone.
+func (e *Engine) wait(ctx context.Context, w *work, v *view, known *farms.Known, c farms.Choice) farms.Choice {
+	start := w.query.Now
+	defer func() { w.decision.Waited = time.Since(start) }()
+	opt := farms.Options{Every: w.every}
+	again := func() farms.Choice {
+		w.query.Now = time.Now()
+		return farms.Choose(w.order, &w.query, &w.world, &v.table.Rules, opt, &w.scratch)
+	}
+	final := func() farms.Choice {
+		opt.Final = true
+		return again()
+	}
+	if e.waiting.Add(1) > maxWaiting {
+		e.waiting.Add(-1)
+		opt.Busy = true
+		return final()
+	}
+	defer e.waiting.Add(-1)
+
+	deadline, half := start.Add(v.set.DecisionTimeout), start.Add(v.set.DecisionTimeout/2)
+	timer := time.NewTimer(v.set.DecisionTimeout)
+	defer timer.Stop()
+	firstFarm, opened := c.AskFarm, false
+	var good time.Time // since when there is a choice
+	for {
+		asked := farms.Asked{}
+		if len(c.Ask) > 0 {
+			if c.Chosen == nil && c.AskFarm != firstFarm && !opt.Widen {
+				opt.Widen = true // the first farm said no
+				c = again()
+				continue
+			}
+			asked = e.prober.Ask(w.query.Content, c.Ask, false)
+			opened = opened || asked.Opened > 0
+			opt.Busy = asked.Busy
+		}
+		now := time.Now()
+		until := deadline
+		if c.Chosen != nil {
+			if good.IsZero() {
+				good = now
+			}
+			linger := e.linger(c, opened, asked)
+			if linger == 0 || !now.Before(good.Add(linger)) {
+				return c
+			}
+			until = minTime(deadline, good.Add(linger))
+		} else {
+			underway := asked.Opened+asked.Joined > 0
+			if len(c.Ask) == 0 || !underway && (asked.Busy || asked.Deferred > 0) {
+				if opt.Widen || len(w.order) == 1 || len(c.Ask) == 0 {
+					return final()
+				}
+				opt.Widen = true
+				c = again()
+				continue
+			}
+			if !opt.Widen && len(w.order) > 1 {
+				until = minTime(deadline, half)
+			}
+		}
+		if next := e.prober.Content(w.query.Content); next == known && next != nil {
+			timer.Reset(until.Sub(now))
+			select {
+			case <-known.Changed:
+			case <-timer.C:
+			case <-ctx.Done():
+				return final()
+			}
+		}
+		now = time.Now()
+		switch {
+		case !now.Before(deadline):
+			return final()
+		case c.Chosen == nil && !opt.Widen && !now.Before(half):
+			opt.Widen = true
+		}
+		known = e.prober.Content(w.query.Content)
+		c = again()
+	}
+}
+
+// linger returns how long a choice that is good enough waits for a better one.
+func (e *Engine) linger(c farms.Choice, opened bool, asked farms.Asked) time.Duration {
+	if len(c.Ask) > 0 { // a better-ranked server or an earlier farm has not answered
+		if asked.Opened+asked.Joined == 0 {
+			return 0
+		}
+		return betterWait
+	}
+	if c.Chosen.Farm.Policy == farms.FirstResponse && !opened && c.Good < 2 && c.Open > 0 {
+		return joinedWait
+	}
+	return 0
+}
+
+func minTime(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
+}
+
+// conclude turns the choice into the answer.
+func (e *Engine) conclude(w *work, path string) {
+	d := &w.decision
+	c := w.chosen
+	if c.Chosen == nil {
+		d.refuse(c.Reason, "")
+		if d.Location.FallbackURL != "" {
+			w.url = appendLocation(w.url[:0], d.Location.FallbackURL, w.target, path)
+			d.URL, d.Fallback, d.Status, d.RetryAfter = string(w.url), true, statusOf[farms.ReasonOK], 0
+		}
+		return
+	}
+	d.Reason, d.Status = farms.ReasonOK, statusOf[farms.ReasonOK]
+	d.Farm, d.Server, d.Why = c.Chosen.Farm, c.Chosen.Member.Server, c.Chosen.Why
+	w.url = appendLocation(w.url[:0], d.Server.Base(w.query.Secure), w.target, path)
+	d.URL = string(w.url)
+}
+
+// commit is the only step with effects: stickiness, load, evidence, counters,
+// alarms. HEAD is asked before a GET by some players, so it binds a session but
+// counts as no viewer.
+func (e *Engine) commit(w *work, v *view) {
+	d := &w.decision
+	if d.Server != nil {
+		if d.Content.Kind != farms.KindChild {
+			e.sessions.put(d.Session, uint64(d.Server.ID), 0, d.Time)
+		}
+		if d.Request.Method == "GET" {
+			if w.query.Prior != d.Server.ID {
+				v.loads[d.Server.ID].add(w.loads.tick)
+			}
+			e.takeEvidence(w, v)
+		}
+		e.alarmChoice(w)
+	}
+	v.counters.count(d)
+}

@@ -1,0 +1,137 @@
+package redirector
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"github.com/pointsman-tv/pointsman/farms"
+)
+
+// The bounds of what is remembered of viewers: half a million sessions, and the
+// comings and goings of 65,536 viewers of multivariant playlists.
+const (
+	sessionBits  = 19
+	evidenceBits = 16
+)
+
+// sessionMemory is how long a session counts as being on a server that drains.
+const sessionMemory = 4 * time.Hour
+
+// maxWaiting bounds the decisions that wait for answers at one time.
+const maxWaiting = 20_000
+
+// Engine decides and answers. It is safe for concurrent use.
+type Engine struct {
+	prober    Prober
+	log       zerolog.Logger // operation
+	decisions zerolog.Logger // one line per decision
+	metrics   *Metrics
+	alarms    *Alarms
+
+	view      atomic.Pointer[view]
+	overrides atomic.Pointer[farms.Overrides]
+	sessions  *memory
+	evidence  *memory
+	waiting   atomic.Int64
+	draining  atomic.Bool // readiness is off: we are going down
+	start     time.Time
+	works     sync.Pool
+
+	overrideMu    sync.Mutex // one change of the overrides at a time
+	saveOverrides func(farms.Overrides) error
+}
+
+// view is what one request reads of the configuration: a table with its
+// settings and what was resolved for both at load.
+type view struct {
+	table    *farms.Table
+	set      *Settings
+	channel  channelRule
+	redact   map[string]bool
+	loads    map[farms.ServerID]*load
+	counters *tableCounters
+	bounded  bool // some farm has a bounded load
+}
+
+// Options are what an [Engine] works with; all but SaveOverrides are needed.
+type Options struct {
+	Prober    Prober
+	Log       zerolog.Logger
+	Decisions zerolog.Logger
+	Metrics   *Metrics
+	Alarms    *Alarms
+	// SaveOverrides keeps the operator's overrides over restarts; may be nil.
+	SaveOverrides func(farms.Overrides) error
+}
+
+// New makes an engine without a table: it answers nothing until [Engine.Swap].
+func New(opt Options) *Engine {
+	now := time.Now()
+	e := &Engine{
+		prober: opt.Prober, log: opt.Log, decisions: opt.Decisions, metrics: opt.Metrics, alarms: opt.Alarms,
+		sessions: newMemory(sessionBits, now), evidence: newMemory(evidenceBits, now), start: now,
+		saveOverrides: opt.SaveOverrides,
+	}
+	e.works.New = func() any { return new(work) }
+	e.overrides.Store(&farms.Overrides{})
+	return e
+}
+
+// Swap makes t with set the configuration in force. Requests under way finish
+// with the one they began with.
+func (e *Engine) Swap(t *farms.Table, set *Settings) {
+	old := e.view.Load()
+	v := &view{
+		table: t, set: set, channel: channelRule{set.ChannelRegex, set.ChannelGroup},
+		redact: make(map[string]bool, len(set.Redact)), loads: make(map[farms.ServerID]*load, len(t.Servers)),
+	}
+	for _, name := range set.Redact {
+		v.redact[name] = true
+	}
+	for _, s := range t.Servers {
+		l := &load{}
+		if old != nil && old.loads[s.ID] != nil {
+			l = old.loads[s.ID]
+		}
+		v.loads[s.ID] = l
+	}
+	for _, f := range t.Farms {
+		v.bounded = v.bounded || f.BoundedLoad > 0
+	}
+	v.counters = e.metrics.resolve(t)
+	e.view.Store(v)
+	if old != nil {
+		e.metrics.forget(old.table, t)
+	}
+}
+
+// Table returns the table in force, nil before the first [Engine.Swap].
+func (e *Engine) Table() *farms.Table {
+	if v := e.view.Load(); v != nil {
+		return v.table
+	}
+	return nil
+}
+
+// Ready tells whether viewers are answered well: a table is there, the first
+// status sweep is done, and we are not going down.
+func (e *Engine) Ready() bool {
+	if e.view.Load() == nil || e.draining.Load() {
+		return false
+	}
+	select {
+	case <-e.prober.Ready():
+		return true
+	default:
+		return false
+	}
+}
+
+// Drain switches readiness off for good, before a shutdown.
+func (e *Engine) Drain() { e.draining.Store(true) }
+
+// now returns the tick of the loads' clock.
+func (e *Engine) tick(now time.Time) uint32 { return uint32(now.Sub(e.start) / loadTick) }

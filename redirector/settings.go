@@ -1,0 +1,53 @@
+package redirector
+
+import (
+	"regexp"
+	"time"
+
+	"github.com/pointsman-tv/pointsman/farms"
+	"github.com/pointsman-tv/pointsman/redirector/clientip"
+)
+
+// ReturnEvidence is what follows when a viewer comes back for the same
+// multivariant playlist within seconds.
+type ReturnEvidence uint8
+
+// The ways.
+const (
+	EvidenceCheck ReturnEvidence = iota // the server he was given is probed
+	EvidenceMove                        // and a third time within a minute he gets the next
+	EvidenceOff
+)
+
+// Settings are the parts of the configuration that the edge needs. They go with
+// a table and are replaced with it.
+type Settings struct {
+	URIPath         string // without trailing slash, "" for the root
+	ChannelRegex    *regexp.Regexp
+	ChannelGroup    int
+	SessionKeys     []string
+	Hosts           map[string]bool // lower case; empty: every Host is ours
+	Clients         *clientip.Resolver
+	HealthPath      string
+	DecisionTimeout time.Duration
+	ReturnEvidence  ReturnEvidence
+	LogDecisions    bool
+	Redact          []string // query names whose values are not logged, lower case
+}
+
+// Prober is what the edge needs of the probes. Nothing in it waits.
+type Prober interface {
+	farms.Facts
+	// Ask makes sure that servers are asked about a content.
+	Ask(c farms.Content, servers []*farms.Server, force bool) farms.Asked
+	// Check probes one server because a viewer came back from it, at most once a second.
+	Check(c farms.Content, s *farms.Server) bool
+	// Touch notes that a content is wanted.
+	Touch(c farms.Content, now time.Time)
+	// Parent returns the channel whose multivariant playlist lists the media playlist at path.
+	Parent(path string) (channel string, ok bool)
+	// Ready is closed after the first sweep of status probes.
+	Ready() <-chan struct{}
+	// Sizes returns how many contents are known and how many are remembered.
+	Sizes() (known, all int)
+}
