@@ -117,7 +117,7 @@ func TestWarmingNeverSendsBack(t *testing.T) {
 		q.Session = random.Uint64()
 		there := false
 		for elapsed := range 31 {
-			q.Now = now().Add(time.Duration(elapsed) * time.Second / 10 * 10)
+			q.Now = now().Add(time.Duration(elapsed) * time.Second)
 			s.fake.health[s.table.Servers[1].Endpoint].WarmFrom = now()
 			s.fake.known.Facts[0].FreshUntil, s.fake.known.Facts[1].FreshUntil = q.Now.Add(time.Hour), q.Now.Add(time.Hour)
 			on := nameOf(s.choose(&q, farms.Options{}, &scratch).Chosen) == "b"

@@ -490,6 +490,14 @@ func sessionRows() []row {
 			farms: []string{"share a:frozen100 b"}, kind: farms.KindChild, want: "b chosen",
 		},
 		{
+			name: "child_absent_past_its_age", rule: "a no is believed for its age; children are not asked for again",
+			farms: []string{"share a:absentold b:absent"}, kind: farms.KindChild, want: "a chosen",
+		},
+		{
+			name: "child_prior_absent_past_its_age", rule: "a no is believed for its age: the session's server",
+			farms: []string{"share a b:absentold"}, kind: farms.KindChild, prior: "b", want: "b kept",
+		},
+		{
 			name: "child_nobody", rule: "children are refused as everything else",
 			farms: []string{"share a:absent b:absent"}, kind: farms.KindChild, opt: final, reason: farms.ReasonContentMissing,
 		},
@@ -804,6 +812,26 @@ func TestChooseCounts(t *testing.T) {
 		if c := s.choose(&q, farms.Options{}, &scratch); c.Good != tc.good || c.Open != tc.open {
 			t.Errorf("%s: good %d open %d, expected %d and %d", tc.farm, c.Good, c.Open, tc.good, tc.open)
 		}
+	}
+}
+
+// TestChooseWithNothingKnown holds that a world without any fact is asked and,
+// when there is no time for that, refused.
+func TestChooseWithNothingKnown(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, "first_response a b")
+	s.fake = fakeWorld{}
+	s.world.Loads = nil
+	q := query()
+	var scratch farms.Scratch
+	if c := s.choose(&q, farms.Options{}, &scratch); c.Chosen != nil || names(c.Ask) != "a b" {
+		t.Errorf("%s is chosen and %q are asked, expected nobody and a b", nameOf(c.Chosen), names(c.Ask))
+	}
+	if c := s.choose(&q, final, &scratch); c.Chosen != nil || c.Reason != farms.ReasonFarmDown {
+		t.Errorf("%s is chosen with reason %s, expected nobody with farm_down", nameOf(c.Chosen), c.Reason)
+	}
+	if c := farms.Choose(nil, &q, &s.world, &s.rules, final, &scratch); c.Chosen != nil || c.Reason != farms.ReasonFarmDown {
+		t.Errorf("no farms: %s is chosen with reason %s, expected nobody with farm_down", nameOf(c.Chosen), c.Reason)
 	}
 }
 

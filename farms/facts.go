@@ -1,7 +1,6 @@
 package farms
 
 import (
-	"cmp"
 	"slices"
 	"time"
 )
@@ -82,16 +81,24 @@ type Known struct {
 	Changed chan struct{} // closed when a newer view has taken this one's place
 }
 
-// Of returns the fact of one endpoint, or nil.
+// Of returns the fact of one endpoint, or nil. (The library's binary search
+// would copy a whole fact for each comparison.)
 func (k *Known) Of(ep Endpoint) *Fact {
 	if k == nil {
 		return nil
 	}
-	i, ok := slices.BinarySearchFunc(k.Facts, ep, func(f Fact, ep Endpoint) int { return cmp.Compare(f.Endpoint, ep) })
-	if !ok {
+	lo, hi := 0, len(k.Facts)
+	for lo < hi {
+		if mid := int(uint(lo+hi) >> 1); k.Facts[mid].Endpoint < ep {
+			lo = mid + 1
+		} else {
+			hi = mid
+		}
+	}
+	if lo == len(k.Facts) || k.Facts[lo].Endpoint != ep {
 		return nil
 	}
-	return &k.Facts[i]
+	return &k.Facts[lo]
 }
 
 // Facts is what Choose reads of the world. Its methods never block, and the

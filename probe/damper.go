@@ -2,6 +2,7 @@ package probe
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/pointsman-tv/pointsman/farms"
@@ -82,6 +83,13 @@ func (d *damper) bad(now time.Time, reason string, hard bool) bool {
 
 func (d *damper) change(c farms.Condition, now time.Time) {
 	d.condition, d.since, d.streak = c, now, 0
+}
+
+// copy returns a damper of its own in the same state.
+func (d *damper) copy() damper {
+	c := *d
+	c.downs = slices.Clone(d.downs)
+	return c
 }
 
 // words returns the last failure in words, and why good answers do not count

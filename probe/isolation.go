@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/pointsman-tv/pointsman/farms"
 	"github.com/pointsman-tv/pointsman/probe/fetch"
 )
 
@@ -18,10 +19,9 @@ const isolationHold = time.Minute
 // isolation watches for the silence of all servers at once. A refused
 // connection is an answer: the network carried it.
 type isolation struct {
-	mu     sync.Mutex
-	failed string    // the self check that fails, in words
-	since  time.Time // zero: not isolated
-	over   bool      // the hold is over: the servers' own state counts
+	mu     sync.Mutex // before any server's
+	failed string     // the self check that fails, in words
+	since  time.Time  // zero: not isolated
 }
 
 // allSilent tells whether every server's last status probe got no answer.
@@ -38,37 +38,64 @@ func (b *Board) allSilent() bool {
 // checkIsolation raises or ends the isolation and has the servers publish what
 // follows from it.
 func (b *Board) checkIsolation(detail string) {
-	silent := b.allSilent()
 	i := &b.isolated
 	i.mu.Lock()
-	isolated := i.failed != "" || silent
-	was, wasOver := !i.since.IsZero(), i.over
-	now := time.Now()
-	switch {
-	case isolated && !was:
-		i.since, i.over = now, false
-		if i.failed != "" {
-			detail = i.failed
-		}
-	case isolated:
-		i.over = now.Sub(i.since) >= isolationHold
-	default:
-		i.since, i.over = time.Time{}, false
-	}
-	hold := isolated && !i.over
-	changed := isolated != was || i.over != wasOver
-	i.mu.Unlock()
-	if !changed {
+	defer i.mu.Unlock()
+	isolated, was := i.failed != "" || b.allSilent(), !i.since.IsZero()
+	if !isolated && !was {
 		return
 	}
-	for _, s := range *b.servers.Load() {
-		s.mu.Lock()
-		s.hold = hold && s.silent.Load()
-		s.publish(now)
-		s.mu.Unlock()
+	now := time.Now()
+	if !was {
+		i.since = now
+		b.loop.Go(func() {
+			if sleep(b.ctx, isolationHold, nil) {
+				b.checkIsolation(detail) // the hold is over
+			}
+		})
 	}
-	if isolated != was && b.opt.Isolated != nil {
-		b.opt.Isolated(isolated, detail)
+	hold := isolated && now.Sub(i.since) < isolationHold
+	// Whoever was silent for longer than a round of probes takes was so before.
+	set := b.settings.Load()
+	before := i.since.Add(-longestJitter(set.StatusInterval) - set.RequestTimeout)
+	for _, s := range *b.servers.Load() {
+		if h, changed := s.follows(hold, isolated, before, now); changed {
+			b.changed(s, h)
+		}
+	}
+	if !isolated {
+		i.since = time.Time{}
+	}
+	if isolated == was || b.opt.Isolated == nil {
+		return
+	}
+	if i.failed != "" {
+		detail = i.failed
+	}
+	b.opt.Isolated(isolated, detail)
+}
+
+// follows holds the server's condition from before its silence, when that began
+// after before, or lets it go.
+func (s *server) follows(hold, isolated bool, before, now time.Time) (h *farms.Health, changed bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	hold = hold && s.silent.Load() && s.silentSince.After(before)
+	if hold == s.held {
+		return nil, false
+	}
+	if !isolated {
+		s.letGo()
+	}
+	s.held = hold
+	return s.publish(now)
+}
+
+// letGo ends a hold because the silence turned out to be ours: then what it did
+// to the server's condition never was. s.mu is held.
+func (s *server) letGo() {
+	if s.held {
+		s.damper, s.held = s.prior.copy(), false
 	}
 }
 
@@ -89,7 +116,7 @@ func (b *Board) selfCheckLoop(ctx context.Context) {
 		b.isolated.mu.Lock()
 		b.isolated.failed = failed
 		b.isolated.mu.Unlock()
-		b.checkIsolation(failed) // also ends the hold when its time is over
+		b.checkIsolation(failed)
 	}
 }
 

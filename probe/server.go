@@ -24,12 +24,13 @@ type server struct {
 	silent   atomic.Bool   // the last status probe got no answer
 	stop     func()        // ends the status loop; set by startServer
 
-	mu     sync.Mutex
-	damper damper
-	rtt    time.Duration
-	reach  farms.Reach
-	held   *farms.Health // as it was before the timeouts began, for isolation
-	hold   bool          // isolation: publish held
+	mu          sync.Mutex
+	damper      damper
+	rtt         time.Duration
+	reach       farms.Reach
+	silentSince time.Time
+	prior       damper // as it was before the silence began, for isolation
+	held        bool   // isolation: publish prior
 }
 
 func newServer(fs *farms.Server, set *Settings) *server {
@@ -48,21 +49,23 @@ func (s *server) follow(fs *farms.Server, set *Settings) {
 	}
 	s.mu.Lock()
 	s.damper.rise, s.damper.fall = set.Rise, set.Fall
+	s.prior.rise, s.prior.fall = set.Rise, set.Fall
 	s.mu.Unlock()
 }
 
-// publish makes the health view anew. s.mu is held, or s is not shared yet.
-func (s *server) publish(now time.Time) {
-	if s.hold && s.held != nil {
-		h := *s.held
-		h.Reason = "observer isolated: held as it was; " + s.damper.words(now)
-		s.health.Store(&h)
-		return
+// publish makes the health view anew and tells whether its condition is another
+// one. s.mu is held, or s is not shared yet.
+func (s *server) publish(now time.Time) (h *farms.Health, changed bool) {
+	d, reason := &s.damper, s.damper.words(now)
+	if s.held {
+		d, reason = &s.prior, "observer isolated: held as it was; "+reason
 	}
-	s.health.Store(&farms.Health{
-		Condition: s.damper.condition, Since: s.damper.since, Reason: s.damper.words(now),
-		RTT: s.rtt, WarmFrom: s.damper.warmFrom, Reach: s.reach,
-	})
+	h = &farms.Health{
+		Condition: d.condition, Since: d.since, Reason: reason,
+		RTT: s.rtt, WarmFrom: d.warmFrom, Reach: s.reach,
+	}
+	old := s.health.Swap(h)
+	return h, old != nil && old.Condition != h.Condition
 }
 
 // rttWeight is the weight of a new response time in the smoothed one.
@@ -102,3 +105,6 @@ func (s *server) recheck() {
 func jitter(d time.Duration) time.Duration {
 	return time.Duration(float64(d) * (0.8 + 0.4*rand.Float64()))
 }
+
+// longestJitter is the most that jitter makes of d.
+func longestJitter(d time.Duration) time.Duration { return d + d/5 }

@@ -129,20 +129,18 @@ func (b *Board) takeStatus(s *server, r result, reach farms.Reach, took time.Dur
 	if reach != farms.ReachUnknown {
 		s.reach = reach
 	}
-	var changed bool
 	if was := s.silent.Swap(r.silent); r.silent && !was {
-		s.held = s.health.Load()
+		s.silentSince, s.prior = now, s.damper.copy()
 	} else if !r.silent {
-		s.hold = false
+		s.letGo()
 	}
 	if r.good {
 		s.observeRTT(r.latency)
-		changed = s.damper.good(now)
+		s.damper.good(now)
 	} else {
-		changed = s.damper.bad(now, r.reason, r.hard)
+		s.damper.bad(now, r.reason, r.hard)
 	}
-	s.publish(now)
-	health := s.health.Load()
+	health, changed := s.publish(now)
 	s.mu.Unlock()
 	if changed {
 		b.changed(s, health)
@@ -159,10 +157,9 @@ func (b *Board) refused(s *server, reason string) {
 	now := time.Now()
 	s.mu.Lock()
 	s.silent.Store(false)
-	s.hold = false
-	changed := s.damper.bad(now, reason, true)
-	s.publish(now)
-	health := s.health.Load()
+	s.letGo()
+	s.damper.bad(now, reason, true)
+	health, changed := s.publish(now)
 	s.mu.Unlock()
 	if changed {
 		b.changed(s, health)

@@ -15,11 +15,9 @@ const (
 
 // record writes the one log line of a decision.
 func (e *Engine) record(d *Decision, v *view) {
-	ev := e.decisions.Info()
-	if ev == nil {
-		return
-	}
-	ev.Str("door", d.Request.Door.String()).
+	ev := e.decisions.Log()
+	ev.Time("time", d.Time.UTC()).
+		Str("door", d.Request.Door.String()).
 		Str("method", clip(d.Request.Method, 16)).
 		Str("client", d.Request.Viewer.Addr.String())
 	if d.Request.Viewer.Peer != d.Request.Viewer.Addr {

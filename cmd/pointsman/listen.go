@@ -27,18 +27,20 @@ import (
 // connection is not kept for long; a head that does not come is given up.
 const (
 	headTimeout    = 5 * time.Second
-	readTimeout    = 10 * time.Second
 	idleTimeout    = 60 * time.Second
 	writeGrace     = 10 * time.Second // beyond the decision's deadline
 	maxHeaderBytes = 16 << 10
 	shutdownGrace  = 10 * time.Second
 )
 
-// newServer makes an HTTP/1.1 server with the limits. HTTP/2 is left out: a
-// redirect gains nothing from it, and its framing is one more thing to attack.
-func newServer(h http.Handler, writeTimeout time.Duration, log zerolog.Logger) *http.Server {
+// newServer makes an HTTP/1.1 server with the limits for a handler that takes up
+// to longest. HTTP/2 is left out: a redirect gains nothing from it, and its
+// framing is one more thing to attack. No body is read, so the head's deadline
+// is the request's, which spares setting a second one; it must not end while the
+// handler works, or the request would count as given up.
+func newServer(h http.Handler, longest time.Duration, log zerolog.Logger) *http.Server {
 	s := &http.Server{
-		Handler: h, ReadHeaderTimeout: headTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout,
+		Handler: h, ReadHeaderTimeout: headTimeout + longest, ReadTimeout: headTimeout + longest, WriteTimeout: writeGrace + longest,
 		IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes, ErrorLog: debugLog(log),
 		Protocols: new(http.Protocols),
 	}

@@ -54,7 +54,7 @@ func (svc *service) listen() (_ *listeners, err error) {
 		return nil, err
 	}
 	e := svc.core.engine
-	l.viewerHTTP = newServer(e.Viewers(), svc.doc.Redirection.DecisionTimeout+writeGrace, svc.log)
+	l.viewerHTTP = newServer(e.Viewers(), svc.doc.Redirection.DecisionTimeout, svc.log)
 	if core.Protocol == config.FastCGI {
 		l.viewerFCGI = &fcgiServer{handler: e.Viewers(), log: svc.log}
 	}

@@ -172,11 +172,12 @@ func setLogFormat() {
 // newLog makes the operation's logger and the decisions' one over the same
 // sink.
 func newLog(sink io.Writer, level config.Level) (log, decisions zerolog.Logger) {
-	base := zerolog.New(sink).With().Timestamp().Logger()
+	base := zerolog.New(sink)
 	l, err := zerolog.ParseLevel(string(level))
 	if err != nil {
 		l = zerolog.InfoLevel // the configuration's validation knows no other words
 	}
-	// A decision is an event of its own, whatever the level of the rest.
-	return base.Level(l), base
+	// A decision is an event of its own, whatever the level of the rest, and
+	// carries its own time.
+	return base.With().Timestamp().Logger().Level(l), base
 }
