@@ -89,7 +89,10 @@ func Choose(order []*Farm, q *Query, w *World, rules *Rules, opt Options, s *Scr
 }
 
 // bases are the parts of a rank that are known without asking, best first.
-var bases = [...]rank{0, rankLastResort, rankFamily, rankFamily | rankLastResort}
+var bases = [...]rank{
+	0, rankAvoided, rankLastResort, rankLastResort | rankAvoided,
+	rankFamily, rankFamily | rankAvoided, rankFamily | rankLastResort, rankFamily | rankLastResort | rankAvoided,
+}
 
 func (d *decision) walk(order []*Farm) Choice {
 	if c := d.parent(order); c != nil {
@@ -193,7 +196,7 @@ func (d *decision) judgeFarm(f *Farm) {
 		c := &s.Candidates[from+i]
 		*c = Candidate{Farm: f, Member: &f.Members[i], Why: WhyNotPicked}
 		d.judge(c)
-		if c.Fact != nil && c.Fact.Presence == Present {
+		if c.rank != rankNone && c.answer == answerYes && c.Fact != nil && c.Fact.Presence == Present {
 			live = live || c.Fact.Kind == KindLive && !c.Fact.Frozen
 			ended = ended || c.Fact.Kind == KindVoD
 		}
@@ -267,7 +270,7 @@ func (d *decision) addRefresh(f *Farm, sp span, chosen *Candidate) {
 // refusal says why nobody is chosen. Only what was judged counts: every farm
 // has been walked.
 func (d *decision) refusal() Reason {
-	var might, seen, refused, frozen bool
+	var might, seen, refused bool
 	now := d.query.Now
 	for i := range d.scratch.Candidates {
 		c := &d.scratch.Candidates[i]
@@ -287,12 +290,10 @@ func (d *decision) refusal() Reason {
 		case WhyAbsent, WhyEnded:
 			refused = true
 		case WhyFrozen:
-			frozen = true
+			seen = true
 		}
 	}
 	switch {
-	case frozen:
-		return ReasonOffAir
 	case might:
 		return ReasonFarmDown
 	case d.opt.Busy:
@@ -320,7 +321,9 @@ func (d *decision) explain(choice *Choice) {
 			c.Why = WhyAbsent // its last word, past its age
 		case c.answer == answerOpen && choice.Chosen != nil:
 			c.Why = WhyNotNeeded
-		case c.answer == answerOpen || c.soft || c.rank&^rankLastResort != 0:
+		case c.answer == answerOpen || c.soft || c.rank&^(rankLastResort|rankAvoided) != 0:
+		case c.rank&rankAvoided != 0:
+			c.Why = WhyAvoided
 		case c.rank&rankLastResort != 0:
 			c.Why = WhyLastResort
 		case choice.Chosen != nil && c.Farm != choice.Chosen.Farm:

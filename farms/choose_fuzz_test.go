@@ -282,7 +282,7 @@ func (z *fuzzed) closed(s *farms.Server) string {
 
 func (z *fuzzed) outOfReach(s *farms.Server) bool {
 	h := z.fake.health[s.Endpoint]
-	switch s.URL[:9] {
+	switch base := s.Base(z.query.Secure); base[:min(9, len(base))] {
 	case "http://19":
 		return z.query.Reach == farms.ReachV6
 	case "http://[2":
@@ -294,7 +294,7 @@ func (z *fuzzed) outOfReach(s *farms.Server) bool {
 // plain tells whether a member is as good as can be: open, in reach, no last
 // resort, and confirmed without any doubt.
 func (z *fuzzed) plain(f *farms.Farm, m *farms.Member) bool {
-	if z.closed(m.Server) != "" || z.outOfReach(m.Server) || m.LastResort {
+	if z.closed(m.Server) != "" || z.outOfReach(m.Server) || m.LastResort || z.query.Avoid == m.Server.ID {
 		return false
 	}
 	if f.Assume {

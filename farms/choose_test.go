@@ -344,6 +344,22 @@ func softGateRows() []row {
 			farms: []string{"first_response a:present,last b:present"}, prior: "a", sticky: true, want: "b chosen", whys: "a=last_resort",
 		},
 		{
+			name: "last_resort_prior_kept", rule: "a session keeps its server while that is usable and in the best class",
+			farms: []string{"first_response a:present,last b:present,last"}, prior: "b", sticky: true, want: "b kept", whys: "a=last_resort",
+		},
+		{
+			name: "avoided_alone_in_its_farm", rule: "return_evidence: he gets the next server, of the next farm when there is no other",
+			farms: []string{"weight a:present", "weight b:present"}, avoid: "a", want: "b chosen", whys: "a=avoided",
+		},
+		{
+			name: "sticky_prior_grown_old", rule: "a session keeps its server: it is asked before the session moves",
+			farms: []string{"first_response a:present b:old"}, prior: "b", sticky: true, want: "a chosen", ask: "b", refresh: "b",
+		},
+		{
+			name: "frozen_refused_behind_unasked", rule: "a server that might have it could not be asked comes before off_air", opt: final,
+			farms: []string{"weight a:frozen b"}, rules: func(r *farms.Rules) { r.RefuseFrozen = true }, reason: farms.ReasonFarmDown,
+		},
+		{
 			name: "last_resort_is_not_asked", rule: "only when nobody else is left: nor asked before",
 			farms: []string{"first_response a:last b", "first_response c:absent"}, ask: "b",
 		},

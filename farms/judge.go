@@ -32,7 +32,7 @@ type Candidate struct {
 
 	rank    rank
 	answer  answer
-	soft    bool // behind the others of its rank: warming, over its bound, avoided
+	soft    bool // behind the others of its rank: warming, over its bound
 	refresh bool // its fact is past its age
 	score   score
 }
@@ -44,18 +44,20 @@ type rank uint8
 // The parts of a rank, from the weakest to the strongest reason to come last.
 // A server out of the viewer's reach is useless to him, so it comes behind
 // everything; a frozen playlist shows a still picture; a last resort is what
-// the word says.
+// the word says; a server that this viewer came back from does not play for
+// him, whatever it does for others.
 const (
 	rankGuarded    rank = 1
 	rankStale      rank = 2
-	rankLastResort rank = 4
-	rankFrozen     rank = 8
-	rankFamily     rank = 16
+	rankAvoided    rank = 4
+	rankLastResort rank = 8
+	rankFrozen     rank = 16
+	rankFamily     rank = 32
 	rankNone       rank = 255 // not usable
 )
 
 // base is the part of a rank that is known without any answer.
-func (r rank) base() rank { return r & (rankLastResort | rankFamily) }
+func (r rank) base() rank { return r & (rankAvoided | rankLastResort | rankFamily) }
 
 // answer is what the facts say of a candidate that passed the hard gates.
 type answer uint8
@@ -75,8 +77,11 @@ func (d *decision) judge(c *Candidate) {
 		c.rank = rankNone
 		return
 	}
-	if s.outOfReach(q.Reach, c.Health) {
+	if s.outOfReach(q, c.Health) {
 		c.rank |= rankFamily
+	}
+	if q.Avoid == s.ID && q.Avoid != 0 {
+		c.rank |= rankAvoided
 	}
 	if m.LastResort {
 		c.rank |= rankLastResort
@@ -89,9 +94,7 @@ func (d *decision) judge(c *Candidate) {
 	default:
 		d.judgeFact(c)
 	}
-	if q.Avoid == s.ID && q.Avoid != 0 {
-		c.setBack(WhyAvoided)
-	} else if d.warming(c) {
+	if d.warming(c) {
 		c.setBack(WhyWarming)
 	}
 }
@@ -129,16 +132,20 @@ func (d *decision) gate(c *Candidate) bool {
 	return false
 }
 
-// outOfReach tells whether a viewer of the given family cannot reach s: its URL
-// is a literal of the other family, or its name resolves only there.
-func (s *Server) outOfReach(viewer Reach, h *Health) bool {
-	switch s.family {
-	case familyV4:
-		return viewer == ReachV6
-	case familyV6:
-		return viewer == ReachV4
+// outOfReach tells whether the viewer cannot reach s in his address family: its
+// URL is a literal of the other one, or its name resolves only there.
+func (s *Server) outOfReach(q *Query, h *Health) bool {
+	f := s.family
+	if q.Secure && s.HTTPSURL != "" {
+		f = s.familyHTTPS
 	}
-	return h != nil && h.Reach != ReachUnknown && viewer != ReachUnknown && h.Reach&viewer == 0
+	switch f {
+	case familyV4:
+		return q.Reach == ReachV6
+	case familyV6:
+		return q.Reach == ReachV4
+	}
+	return h != nil && h.Reach != ReachUnknown && q.Reach != ReachUnknown && h.Reach&q.Reach == 0
 }
 
 // judgeFact judges a candidate by what it said about the content, with the ages

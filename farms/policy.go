@@ -21,7 +21,9 @@ func (d *decision) pick(f *Farm, sp span, base rank) picked {
 	}
 	confirmed := p.best != nil && p.best.rank == base
 	if f.Policy == FirstResponse {
-		if !confirmed {
+		if confirmed {
+			d.askPrior(cands, base)
+		} else {
 			p.asks = d.askAll(cands, base)
 		}
 		return p
@@ -104,8 +106,7 @@ func (d *decision) before(f *Farm, a, b *Candidate) bool {
 
 // kept returns the candidate where the session was before, when it may stay:
 // it is as good as the best, and the session is remembered by the policy
-// (first_response) or by a drain (those already there stay). A last resort is
-// never kept.
+// (first_response) or by a drain (those already there stay).
 func (d *decision) kept(f *Farm, cands []Candidate, best *Candidate) *Candidate {
 	q := d.query
 	if q.Prior == 0 {
@@ -116,7 +117,7 @@ func (d *decision) kept(f *Farm, cands []Candidate, best *Candidate) *Candidate 
 		if c.Member.Server.ID != q.Prior || c.rank == rankNone || c.answer != answerYes {
 			continue
 		}
-		if c.rank != best.rank || q.Avoid == q.Prior || c.Member.LastResort {
+		if c.rank != best.rank {
 			return nil
 		}
 		draining := d.world.Overrides.State(c.Member.Server, q.Now) == StateDraining
@@ -193,6 +194,20 @@ func (d *decision) askAll(cands []Candidate, base rank) bool {
 		}
 	}
 	return asked
+}
+
+// askPrior lists the server the session is to keep when that has not answered,
+// so that nobody is moved because a fact grew old.
+func (d *decision) askPrior(cands []Candidate, base rank) {
+	if !d.query.Sticky {
+		return
+	}
+	for i := range cands {
+		c := &cands[i]
+		if c.Member.Server.ID == d.query.Prior && c.answer == answerOpen && c.rank == base {
+			d.scratch.ask = append(d.scratch.ask, c.Member.Server)
+		}
+	}
 }
 
 // askRanked lists those of the best two of the rank that have not answered, so

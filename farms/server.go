@@ -63,7 +63,7 @@ type Server struct {
 	Endpoint Endpoint // fingerprint of what probes see
 	Index    int      // position in [Table.Servers]
 
-	family family // what an address literal in URL says
+	family, familyHTTPS family // what an address literal in URL and HTTPSURL says
 }
 
 // family tells which address families a URL's host is bound to.

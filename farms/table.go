@@ -162,7 +162,7 @@ func buildServer(spec *ServerSpec, index int) (*Server, error) {
 		return nil, fmt.Errorf("server %q: url %q is not an http or https URL", s.Name, s.URL)
 	}
 	s.Endpoint = fingerprint(s)
-	s.family = literalFamily(s.URL)
+	s.family, s.familyHTTPS = literalFamily(s.URL), literalFamily(s.HTTPSURL)
 	return s, nil
 }
 

@@ -138,18 +138,19 @@ func (b *Board) Start(ctx context.Context) {
 // Wait returns when every loop and question has ended.
 func (b *Board) Wait() { b.loop.Wait() }
 
-// Update follows a new table: new endpoints are asked from now on, those that
-// are in no farm any more are forgotten, the others keep all that is known.
-func (b *Board) Update(t *farms.Table, settings Settings) {
+// Update takes over a new set of servers: new endpoints are asked from now on,
+// those that are not there any more are forgotten, the others keep all that is
+// known.
+func (b *Board) Update(servers []*farms.Server, settings Settings) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.settings.Store(&settings)
 	b.bucket.SetLimit(rate.Limit(settings.StrangersPerSec))
 	b.bucket.SetBurst(settings.StrangersBurst)
 	old := *b.servers.Load()
-	next := make(map[farms.Endpoint]*server, len(t.Servers))
+	next := make(map[farms.Endpoint]*server, len(servers))
 	var fresh []*server
-	for _, fs := range t.Servers {
+	for _, fs := range servers {
 		if next[fs.Endpoint] != nil {
 			continue
 		}

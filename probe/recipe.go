@@ -98,7 +98,7 @@ func serverTime(h http.Header, now time.Time) time.Time {
 func sameHost(a, b string) bool {
 	x, errX := url.Parse(a)
 	y, errY := url.Parse(b)
-	return errX == nil && errY == nil && x.Scheme == y.Scheme && strings.EqualFold(x.Host, y.Host)
+	return errX == nil && errY == nil && fetch.SameHost(x, y)
 }
 
 // childPath returns the viewer's path of an absolute URL below a server's base

@@ -119,7 +119,7 @@ func (s *scene) update(n int, set Settings) {
 func (s *scene) load(spec *farms.Spec, set Settings) {
 	s.t.Helper()
 	s.table = build(s.t, spec)
-	s.board.Update(s.table, set)
+	s.board.Update(s.table.Servers, set)
 }
 
 // start loads all servers and starts the board until the test ends. synctest

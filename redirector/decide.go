@@ -47,25 +47,37 @@ func (e *Engine) end(w *work) { e.works.Put(w) }
 // decision's deadline allow. It has no effect on what later decisions see, but
 // for the questions it asks; commit has.
 func (e *Engine) decide(ctx context.Context, w *work, v *view, r Request) {
-	d := &w.decision
-	d.Request, d.Time = r, time.Now()
-	d.Generation = v.table.Generation
-	if !e.accept(w, v) {
-		return
-	}
-	path, plain, ok := stripPrefix(w.target.Path, w.target.Plain, v.set.URIPath)
+	path, plain, ok := e.place(w, v, r)
 	if !ok {
-		d.refuse(farms.ReasonUnknownPath, "")
 		return
 	}
-	if d.Location = v.table.Locate(r.Viewer.Addr, d.Host, plain); d.Location == nil {
-		d.refuse(farms.ReasonNoLocation, "")
-		return
-	}
+	d := &w.decision
 	e.identify(w, v, path, plain)
 	w.order = append(w.order[:0], farms.Order(d.Location, d.Session, w.order)...)
 	e.choose(ctx, w, v)
 	e.conclude(w, path)
+}
+
+// place accepts the request and finds the viewer's location. It returns the
+// path after uri_path, as written and percent-decoded; ok is false when the
+// request was refused.
+func (e *Engine) place(w *work, v *view, r Request) (path, plain string, ok bool) {
+	d := &w.decision
+	d.Request, d.Time = r, time.Now()
+	d.Generation = v.table.Generation
+	if !e.accept(w, v) {
+		return "", "", false
+	}
+	path, plain, ok = stripPrefix(w.target.Path, w.target.Plain, v.set.URIPath)
+	if !ok {
+		d.refuse(farms.ReasonUnknownPath, "")
+		return "", "", false
+	}
+	if d.Location = v.table.Locate(r.Viewer.Addr, d.Host, plain); d.Location == nil {
+		d.refuse(farms.ReasonNoLocation, "")
+		return "", "", false
+	}
+	return path, plain, true
 }
 
 // accept checks the request itself: method, target, Host.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 	"time"
 
@@ -63,16 +64,38 @@ type ExplainRequest struct {
 // Explain decides as for a viewer, with every farm judged, and says why. It may
 // ask servers, but it remembers, counts and reserves nothing.
 func (e *Engine) Explain(ctx context.Context, q ExplainRequest) Explanation {
-	v := e.view.Load()
 	w := e.begin()
 	defer e.end(w)
 	w.every = true
+	e.decide(ctx, w, e.view.Load(), q.request())
+	return w.explanation()
+}
+
+// Servers returns the servers of the farms of the viewer's location: those that
+// an explanation may ask.
+func (e *Engine) Servers(q ExplainRequest) []*farms.Server {
+	w := e.begin()
+	defer e.end(w)
+	if _, _, ok := e.place(w, e.view.Load(), q.request()); !ok {
+		return nil
+	}
+	var out []*farms.Server
+	for _, f := range w.decision.Location.Farms {
+		for _, m := range f.Members {
+			if !slices.Contains(out, m.Server) {
+				out = append(out, m.Server)
+			}
+		}
+	}
+	return out
+}
+
+func (q ExplainRequest) request() Request {
 	addr := q.IP.Unmap().WithZone("")
-	e.decide(ctx, w, v, Request{
+	return Request{
 		Door: DoorExplain, Method: "GET", RawTarget: q.URL, UserAgent: q.UserAgent,
 		Viewer: clientip.Viewer{Addr: addr, Peer: addr, HTTPS: hasPrefixFold(q.URL, "https:")},
-	})
-	return w.explanation()
+	}
 }
 
 func (w *work) explanation() Explanation {

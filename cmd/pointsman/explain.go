@@ -90,6 +90,7 @@ func explainLocal(path string, q redirector.ExplainRequest, s streams) (*redirec
 		c.board.Wait()
 		c.client.Close()
 	}()
+	c.board.Update(c.engine.Servers(q), probeSettings(doc)) // nobody else is asked for one viewer's sake
 	c.board.Start(ctx)
 	<-c.board.Ready()
 	x := c.engine.Explain(ctx, q)

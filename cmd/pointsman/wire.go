@@ -88,7 +88,7 @@ func (c *core) swap(doc *config.Document, generation uint64) error {
 	if err != nil {
 		return err
 	}
-	c.board.Update(table, probeSettings(doc))
+	c.board.Update(table.Servers, probeSettings(doc))
 	c.engine.Swap(table, set)
 	return nil
 }

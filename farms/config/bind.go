@@ -17,6 +17,7 @@ type loader struct {
 	src   Source
 	root  *node
 	plans map[reflect.Type][]field // by struct type
+	ours  bool                     // the document has a key that SmartMEDIA does not know
 }
 
 // field is what the tags of a struct field say.
@@ -26,6 +27,7 @@ type field struct {
 	limits    limits
 	enum      []string
 	single    bool
+	ours      bool   // not one of SmartMEDIA's keys
 	prototype string // name of the field whose value an array's entries begin with
 	fallback  string // the default, as text
 }
@@ -46,7 +48,7 @@ func planOf(t reflect.Type) []field {
 		if key == "" || key == "-" {
 			continue
 		}
-		f := field{key: key, position: i, single: tag.Get("single") != "", prototype: tag.Get("prototype"), fallback: tag.Get("default")}
+		f := field{key: key, position: i, single: tag.Get("single") != "", prototype: tag.Get("prototype"), ours: tag.Get("smartmedia") == "", fallback: tag.Get("default")}
 		if words := tag.Get("enum"); words != "" {
 			f.enum = strings.Split(words, ",")
 		}
@@ -119,6 +121,7 @@ func (l *loader) bindStruct(n *node, v reflect.Value) {
 			l.duplicateKey(c, found[i])
 		default:
 			found[i] = c
+			l.ours = l.ours || plan[i].ours
 		}
 	}
 	// In the order of the struct, so that a prototype is there when it is used.

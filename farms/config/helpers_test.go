@@ -10,7 +10,7 @@ import (
 )
 
 // minimal is a document without errors and warnings, for tests to change.
-const minimal = `{"redirection": {"uri_path": "/",
+const minimal = `{"redirection": {"uri_path": "/", "sticky_sec": 60,
 	"farms": [{"name": "a", "servers": [{"url": "http://192.0.2.1"}, {"url": "http://192.0.2.2"}]}],
 	"locations": [{"farms": ["a"], "ip_mask": ["0.0.0.0/0", "::/0"]}]}}`
 

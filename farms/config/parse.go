@@ -11,11 +11,11 @@ import (
 // file read and every path resolved.
 type Document struct {
 	// The viewer listener and the process.
-	Core Core `json:"core"`
+	Core Core `json:"core" smartmedia:"yes"`
 	// The listener for the operator.
 	Admin Admin `json:"admin"`
 	// What is served by whom, to whom.
-	Redirection Redirection `json:"redirection"`
+	Redirection Redirection `json:"redirection" smartmedia:"yes"`
 	// How servers are asked.
 	Probe Probe `json:"probe"`
 	// What is logged.

@@ -20,8 +20,9 @@ func TestSmartMediaFileLoadsUnchanged(t *testing.T) {
 	if d == nil {
 		t.Fatalf("refused: %v", texts(findings))
 	}
-	if len(findings) > 0 {
-		t.Errorf("findings: %v, expected none", texts(findings))
+	want := []string{`warning core.protocol: is missing and is "http" here; SmartMEDIA listens for FastCGI, for which it is "fastcgi"`}
+	if diff := cmp.Diff(want, texts(findings)); diff != "" {
+		t.Errorf("findings: %s", diff)
 	}
 	if d.Core.Port != 9201 || d.Redirection.RequestTimeout != 4*time.Second || d.Redirection.LiveCacheTime != 8*time.Second {
 		t.Errorf("values were not taken over: %+v", d)
@@ -149,7 +150,7 @@ func TestFarmDefaultsAndOwnKeys(t *testing.T) {
 
 func TestOneServerInTwoFarms(t *testing.T) {
 	t.Parallel()
-	d, findings := parse(`{"redirection": {"uri_path": "/", "farms": [
+	d, findings := parse(`{"redirection": {"uri_path": "/", "sticky_sec": 60, "farms": [
 		{"name": "a", "servers": [{"url": "http://192.0.2.1"}, {"url": "http://192.0.2.2"}]},
 		{"name": "b", "servers": [{"url": "http://192.0.2.1:80/", "weight": 2}, {"url": "http://192.0.2.3"}]}],
 		"locations": [{"farms": ["a", "b"], "ip_mask": ["0.0.0.0/0", "::/0"]}]}}`, nil)

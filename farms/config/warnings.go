@@ -37,7 +37,7 @@ func (l *loader) warnSmartMedia(d *Document) {
 	if group.kind != kindAbsent {
 		l.warnf(group, "has no effect; Group= of the systemd unit says who runs the service")
 	}
-	looksLike := d.Core.Port == fastCGIPort || threads.kind != kindAbsent || user.kind != kindAbsent || group.kind != kindAbsent
+	looksLike := !l.ours || d.Core.Port == fastCGIPort || threads.kind != kindAbsent || user.kind != kindAbsent || group.kind != kindAbsent
 	if at := core.get("protocol"); at.kind == kindAbsent && looksLike {
 		l.warnf(at, "is missing and is \"http\" here; SmartMEDIA listens for FastCGI, for which it is \"fastcgi\"")
 	}

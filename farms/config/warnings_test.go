@@ -33,6 +33,9 @@ func TestWarnings(t *testing.T) {
 		{"fastcgi", section(t, "core", `{"port": 9000}`), []string{
 			`warning core.protocol: is missing and is "http" here; SmartMEDIA listens for FastCGI, for which it is "fastcgi"`,
 		}},
+		{"only_smartmedia_keys", change(t, ` "sticky_sec": 60,`, ``), []string{
+			`warning core.protocol: is missing and is "http" here; SmartMEDIA listens for FastCGI, for which it is "fastcgi"`,
+		}},
 		{"fastcgi_said", section(t, "core", `{"port": 9000, "protocol": "fastcgi"}`), nil},
 		{"trusts_everybody", section(t, "core", `{"trusted_proxies": ["10.0.0.0/8", "::/0", "10.0.0.0/8"]}`), []string{
 			`warning core.trusted_proxies[1]: is ::/0, so that every viewer may claim any address`,

@@ -15,6 +15,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"net/url"
 	"strings"
 	"syscall"
 	"time"
@@ -50,7 +51,7 @@ type Request struct {
 	Headers  []farms.Header // sent beside User-Agent and Accept-Encoding; a Host header names the virtual host
 	Range    string         // value of a Range header, empty none
 	MaxBody  int64          // bytes of decoded body kept
-	Cut      bool           // a body longer than MaxBody is cut off, and not an error
+	Cut      bool           // a body that is longer than MaxBody, or ends early, is cut off and not an error
 	NoFollow bool           // a redirect is the answer
 }
 
@@ -60,6 +61,7 @@ type Response struct {
 	Header  http.Header
 	Body    []byte
 	URL     string        // after redirects
+	Short   *Error        // why a body that may be cut ends early, nil when it does not
 	Latency time.Duration // until the response head was there, redirects included
 }
 
@@ -78,7 +80,7 @@ func New(opt Options) (*Client, error) {
 	c.http = &http.Client{
 		Transport: &http.Transport{
 			Proxy:                  nil, // an environment's proxy would go around AllowNetworks
-			DialContext:            dial,
+			DialContext:            whileAsked(dial),
 			DisableCompression:     true, // decoded here, under the body cap
 			MaxIdleConnsPerHost:    4,
 			IdleConnTimeout:        90 * time.Second,
@@ -94,6 +96,25 @@ func New(opt Options) (*Client, error) {
 // Close drops idle connections.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
+// asked is the context key of a fetch's own context.
+type asked struct{}
+
+type dialFunc = func(ctx context.Context, network, addr string) (net.Conn, error)
+
+// whileAsked ends a dial with the fetch that began it. net/http lets dials go
+// on without their request, and a black hole would collect them.
+func whileAsked(dial dialFunc) dialFunc {
+	return func(ctx context.Context, network, addr string) (net.Conn, error) {
+		if fetch, ok := ctx.Value(asked{}).(context.Context); ok {
+			dialing, cancel := context.WithCancel(ctx)
+			defer cancel()
+			defer context.AfterFunc(fetch, cancel)()
+			ctx = dialing
+		}
+		return dial(ctx, network, addr)
+	}
+}
+
 // noFollow is the context key that makes a redirect the answer.
 type noFollow struct{}
 
@@ -105,7 +126,7 @@ func checkRedirect(req *http.Request, via []*http.Request) error {
 	if first.Context().Value(noFollow{}) != nil {
 		return http.ErrUseLastResponse
 	}
-	if req.URL.Host != first.URL.Host || req.URL.Scheme != first.URL.Scheme {
+	if !SameHost(req.URL, first.URL) {
 		return &Error{Kind: Redirected, Text: "it redirects to " + clip(req.URL.Scheme+"://"+req.URL.Host)}
 	}
 	if len(via) > MaxRedirects {
@@ -114,11 +135,30 @@ func checkRedirect(req *http.Request, via []*http.Request) error {
 	return nil
 }
 
+// SameHost tells whether two URLs lead to the same host and port by the same
+// scheme. A server names itself with or without the scheme's own port.
+func SameHost(a, b *url.URL) bool {
+	return a.Scheme == b.Scheme && strings.EqualFold(a.Hostname(), b.Hostname()) && port(a) == port(b)
+}
+
+func port(u *url.URL) string {
+	p := u.Port()
+	switch {
+	case p != "":
+		return p
+	case u.Scheme == "https":
+		return "443"
+	default:
+		return "80"
+	}
+}
+
 // Get fetches r. Every error is an [*Error].
 func (c *Client) Get(ctx context.Context, r Request) (*Response, error) {
 	if r.NoFollow {
 		ctx = context.WithValue(ctx, noFollow{}, true)
 	}
+	ctx = context.WithValue(ctx, asked{}, ctx)
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, r.URL, nil)
 	if err != nil {
 		return nil, &Error{Kind: Protocol, Text: "its URL cannot be asked: " + clip(err.Error()), Err: err}
@@ -143,16 +183,17 @@ func (c *Client) Get(ctx context.Context, r Request) (*Response, error) {
 	}
 	defer res.Body.Close()
 	out := &Response{Status: res.StatusCode, Header: res.Header, URL: res.Request.URL.String(), Latency: time.Since(start)}
-	out.Body, err = readBody(res, r)
-	if err != nil {
-		return nil, err
+	out.Body, out.Short = readBody(res, r)
+	if out.Short != nil && !r.Cut {
+		return nil, out.Short
 	}
 	return out, nil
 }
 
-// readBody reads and decodes the body under the cap. The cap holds for the
-// encoded bytes too, so that neither a bomb nor an endless body costs more.
-func readBody(res *http.Response, r Request) ([]byte, error) {
+// readBody reads and decodes the body under the cap, and returns what came
+// beside what went wrong. The cap holds for the encoded bytes too, so that
+// neither a bomb nor an endless body costs more.
+func readBody(res *http.Response, r Request) ([]byte, *Error) {
 	var body io.Reader = res.Body
 	if strings.EqualFold(res.Header.Get("Content-Encoding"), "gzip") {
 		z, err := gzip.NewReader(io.LimitReader(body, r.MaxBody+1))
@@ -169,14 +210,13 @@ func readBody(res *http.Response, r Request) ([]byte, error) {
 		buf.Grow(int(n))
 	}
 	n, err := io.Copy(&buf, io.LimitReader(body, r.MaxBody+1))
-	if n > r.MaxBody {
-		if r.Cut {
-			return buf.Bytes()[:r.MaxBody], nil
-		}
+	switch {
+	case n > r.MaxBody && r.Cut:
+		return buf.Bytes()[:r.MaxBody], nil
+	case n > r.MaxBody:
 		return nil, &Error{Kind: TooLarge, Text: fmt.Sprintf("its answer is larger than %d bytes", r.MaxBody)}
-	}
-	if err != nil && !(r.Cut && buf.Len() > 0) {
-		return nil, classifyBody(err)
+	case err != nil:
+		return buf.Bytes(), classifyBody(err)
 	}
 	return buf.Bytes(), nil
 }
