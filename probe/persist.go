@@ -27,6 +27,7 @@ type savedContent struct {
 	Channel  string      `json:"channel"`
 	Path     string      `json:"path"`
 	Protocol uint8       `json:"protocol"`
+	Children []string    `json:"children,omitempty"` // paths of the media playlists that lead back to it
 	Facts    []savedFact `json:"facts"`
 }
 
@@ -64,7 +65,7 @@ func (c *content) saved() (savedContent, bool) {
 	if !c.known || c.gone {
 		return savedContent{}, false
 	}
-	out := savedContent{Channel: c.key.Channel, Path: c.key.Path, Protocol: uint8(c.key.Protocol)}
+	out := savedContent{Channel: c.key.Channel, Path: c.key.Path, Protocol: uint8(c.key.Protocol), Children: c.children}
 	for _, f := range c.view.Load().Facts {
 		if f.HeldAt.IsZero() && f.Presence != farms.Guarded {
 			continue
@@ -168,7 +169,16 @@ func (b *Board) restore(s savedContent, now time.Time, set *Settings) bool {
 	e.publish(facts)
 	b.contents.promote(e)
 	b.contents.byChannel.Store(key.Channel, e)
+	// Without them every reload of a media playlist were a question about
+	// something new, and soon there were too many.
+	b.contents.setChildren(e, s.children())
 	return true
+}
+
+// children returns the saved children that can be some, within their bound.
+func (s *savedContent) children() []string {
+	out := slices.DeleteFunc(s.Children, func(p string) bool { return p == "" || p[0] != '/' })
+	return out[:min(len(out), maxChildren)]
 }
 
 // since turns saved unix milliseconds into a time with a monotonic reading, at

@@ -93,13 +93,13 @@ func (e *Engine) accept(w *work, v *view) bool {
 		d.refuse(farms.ReasonMethodNotAllowed, "")
 		return false
 	}
-	if r.HasBody {
-		d.refuse(farms.ReasonBadRequest, "a request body was sent, none is expected")
-		return false
-	}
 	if r.Expect {
 		d.refuse(farms.ReasonBadRequest, "an Expect header was sent, none can be met")
 		d.Status = 417
+		return false
+	}
+	if r.HasBody {
+		d.refuse(farms.ReasonBadRequest, "a request body was sent, none is expected")
 		return false
 	}
 	t, bad := parseTarget(r.RawTarget)

@@ -2,11 +2,12 @@ package redirector
 
 import (
 	"strings"
+	"unicode/utf8"
 
 	"github.com/pointsman-tv/pointsman/farms"
 )
 
-// Bounds of what a log line repeats of a request, in bytes.
+// Bounds of what a log line repeats of a request, in bytes of the line.
 const (
 	maxLogTarget = 512
 	maxLogAgent  = 256
@@ -49,12 +50,31 @@ func (e *Engine) record(d *Decision, v *view) {
 	ev.Uint64("generation", d.Generation).Msg("decision")
 }
 
+// clip cuts s to n bytes of JSON, between characters: a byte that is no text
+// takes six of them there, so that a viewer could make a line six times as long.
 func clip(s string, n int) string {
-	if len(s) <= n {
+	if len(s) <= n/maxEscaped {
 		return s
 	}
-	return s[:n] + "…"
+	for i := 0; i < len(s); {
+		r, size := utf8.DecodeRuneInString(s[i:])
+		cost := size
+		switch {
+		case r == utf8.RuneError && size == 1, r < ' ', r == 0x7f:
+			cost = maxEscaped
+		case r == '"', r == '\\':
+			cost = len(`\"`)
+		}
+		if n -= cost; n < 0 {
+			return s[:i] + "…"
+		}
+		i += size
+	}
+	return s
 }
+
+// maxEscaped is the length of a JSON escape like \u001f.
+const maxEscaped = 6
 
 // redacted returns the target with the values of secret query parameters
 // replaced.

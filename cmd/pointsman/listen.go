@@ -43,6 +43,8 @@ func newServer(h http.Handler, longest time.Duration, log zerolog.Logger) *http.
 		Handler: h, ReadHeaderTimeout: headTimeout + longest, ReadTimeout: headTimeout + longest, WriteTimeout: writeGrace + longest,
 		IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes, ErrorLog: debugLog(log),
 		Protocols: new(http.Protocols),
+		// "OPTIONS *" is answered as every OPTIONS is, and not by net/http with 200.
+		DisableGeneralOptionsHandler: true,
 	}
 	s.Protocols.SetHTTP1(true)
 	return s

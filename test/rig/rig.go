@@ -87,6 +87,8 @@ type Pointsman struct {
 	mu   sync.Mutex
 	log  []map[string]any
 	tail []string // lines that are no JSON
+
+	longest int // bytes of the longest line
 }
 
 // Start writes the configuration, with free ports where it names none, runs
@@ -163,6 +165,7 @@ func (p *Pointsman) read(r io.Reader, cmd *exec.Cmd, exited chan struct{}) {
 		var line map[string]any
 		err := json.Unmarshal(in.Bytes(), &line)
 		p.mu.Lock()
+		p.longest = max(p.longest, len(in.Bytes()))
 		if err != nil {
 			p.tail = append(p.tail, in.Text())
 		} else {
