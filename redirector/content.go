@@ -11,6 +11,19 @@ import (
 type channelRule struct {
 	regex *regexp.Regexp // searched, not anchored, in the path without its leading slash
 	group int
+	first bool // regex and group name the first folder: no regex engine is needed
+}
+
+// newChannelRule makes a rule of redirection.channel_regex and its index.
+func newChannelRule(regex *regexp.Regexp, group int) channelRule {
+	r := channelRule{regex: regex, group: group}
+	if regex != nil && group == 1 {
+		switch regex.String() {
+		case `([^/]+)/.*`, `^([^/]+)/.*`, `([^/]+)/`, `^([^/]+)/`, `^/?([^/]+)/.*`, `^/?([^/]+)/`:
+			r.first = true // what nearly every configuration has
+		}
+	}
+	return r
 }
 
 // channel returns the channel of a plain path (percent-decoded, after uri_path,
@@ -18,7 +31,11 @@ type channelRule struct {
 // else, for a file without one, its name without extension.
 func (r channelRule) channel(plain string) string {
 	p := strings.TrimPrefix(plain, "/")
-	if r.regex != nil {
+	if r.first && p != "" && p[0] != '/' { // a path with an empty first folder is left to the regex
+		if i := strings.IndexByte(p, '/'); i > 0 {
+			return p[:i]
+		}
+	} else if r.regex != nil {
 		if m := r.regex.FindStringSubmatchIndex(p); m != nil && m[2*r.group] >= 0 && m[2*r.group] < m[2*r.group+1] {
 			return p[m[2*r.group]:m[2*r.group+1]]
 		}

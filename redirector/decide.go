@@ -29,6 +29,7 @@ type work struct {
 	url      []byte
 	target   target
 	identity uint64
+	counted  bool // the session is in its prior server's load
 	evidence evidenceNote
 	chosen   farms.Choice
 	every    bool // judge every farm: explain
@@ -116,6 +117,9 @@ func (e *Engine) accept(w *work, v *view) bool {
 	if t.Authority != "" {
 		d.Host = hostName(t.Authority)
 	}
+	if d.Host == "" && r.Door == DoorExplain {
+		return true // asked about a path alone
+	}
 	if len(v.set.Hosts) > 0 && !v.set.Hosts[d.Host] {
 		d.refuse(farms.ReasonUnknownHost, "")
 		return false
@@ -181,11 +185,12 @@ func (e *Engine) remember(w *work, v *view) {
 	channel := d.Content.Channel
 	for range maxFolders {
 		session := sessionOf(w.identity, channel)
-		id, _, at, ok := e.sessions.get(session)
+		id, counted, at, ok := e.sessions.get(session)
 		if ok && d.Time.Sub(at) < sessionMemory && v.table.Server(farms.ServerID(id)) != nil {
 			q.Prior, q.Sticky = farms.ServerID(id), d.Time.Sub(at) < v.table.Rules.Sticky
 			q.Content.Channel, d.Content.Channel = channel, channel
 			q.Session, d.Session = session, session
+			w.counted = counted == sessionCounted
 			return
 		}
 		i := strings.LastIndexByte(channel, '/')
@@ -342,19 +347,29 @@ func (e *Engine) conclude(w *work, path string) {
 	d.URL = string(w.url)
 }
 
+// sessionCounted marks a session that its server's load counts.
+const sessionCounted = 1
+
 // commit is the only step with effects: stickiness, load, evidence, counters,
 // alarms. HEAD is asked before a GET by some players, so it binds a session but
-// counts as no viewer.
+// counts as no viewer. A child begins no session, but it is a request of the one
+// it belongs to.
 func (e *Engine) commit(w *work, v *view) {
 	d := &w.decision
 	if d.Server != nil {
-		if d.Content.Kind != farms.KindChild {
-			e.sessions.put(d.Session, uint64(d.Server.ID), 0, d.Time)
+		stays, child := w.query.Prior == d.Server.ID, d.Content.Kind == farms.KindChild
+		counted := uint64(0)
+		switch {
+		case stays && w.counted:
+			counted = sessionCounted
+		case d.Request.Method == "GET" && !child:
+			v.loads[d.Server.ID].add(w.loads.tick)
+			counted = sessionCounted
+		}
+		if !child || stays {
+			e.sessions.put(d.Session, uint64(d.Server.ID), counted, d.Time)
 		}
 		if d.Request.Method == "GET" {
-			if w.query.Prior != d.Server.ID {
-				v.loads[d.Server.ID].add(w.loads.tick)
-			}
 			e.takeEvidence(w, v)
 		}
 		e.alarmChoice(w)

@@ -38,6 +38,7 @@ type Engine struct {
 	waiting   atomic.Int64
 	draining  atomic.Bool // readiness is off: we are going down
 	start     time.Time
+	clock     logClock
 	works     sync.Pool
 
 	overrideMu    sync.Mutex // one change of the overrides at a time
@@ -53,7 +54,8 @@ type view struct {
 	redact   map[string]bool
 	loads    map[farms.ServerID]*load
 	counters *tableCounters
-	bounded  bool // some farm has a bounded load
+	served   []zerolog.Logger // see servedLines
+	bounded  bool             // some farm has a bounded load
 }
 
 // Options are what an [Engine] works with; all but SaveOverrides are needed.
@@ -85,7 +87,7 @@ func New(opt Options) *Engine {
 func (e *Engine) Swap(t *farms.Table, set *Settings) {
 	old := e.view.Load()
 	v := &view{
-		table: t, set: set, channel: channelRule{set.ChannelRegex, set.ChannelGroup},
+		table: t, set: set, channel: newChannelRule(set.ChannelRegex, set.ChannelGroup),
 		redact: make(map[string]bool, len(set.Redact)), loads: make(map[farms.ServerID]*load, len(t.Servers)),
 	}
 	for _, name := range set.Redact {
@@ -102,6 +104,7 @@ func (e *Engine) Swap(t *farms.Table, set *Settings) {
 		v.bounded = v.bounded || f.BoundedLoad > 0
 	}
 	v.counters = e.metrics.resolve(t)
+	v.served = servedLines(e.decisions, t)
 	e.view.Store(v)
 	if old != nil {
 		e.metrics.forget(old.table, t)

@@ -2,7 +2,11 @@ package redirector
 
 import (
 	"strings"
+	"sync/atomic"
+	"time"
 	"unicode/utf8"
+
+	"github.com/rs/zerolog"
 
 	"github.com/pointsman-tv/pointsman/farms"
 )
@@ -12,31 +16,68 @@ const (
 	maxLogTarget = 512
 	maxLogAgent  = 256
 	maxLogHost   = 128
+	maxLogMethod = 16
 )
+
+// TimeFormat is the time format of the log: RFC 3339 with milliseconds, in UTC.
+const TimeFormat = "2006-01-02T15:04:05.000Z07:00"
+
+// logClock formats times for the log. The text of a millisecond is made once:
+// under load many decisions share it.
+type logClock struct{ last atomic.Pointer[logTime] }
+
+type logTime struct {
+	milli int64
+	text  string
+}
+
+func (c *logClock) text(t time.Time) string {
+	milli := t.UnixMilli()
+	if l := c.last.Load(); l != nil && l.milli == milli {
+		return l.text
+	}
+	l := &logTime{milli, t.UTC().Format(TimeFormat)}
+	c.last.Store(l)
+	return l.text
+}
+
+// servedLines are loggers for the decisions of one table that end at a server,
+// by [farms.Server.Index]: what is the same in every such line is encoded once.
+func servedLines(base zerolog.Logger, t *farms.Table) []zerolog.Logger {
+	lines := make([]zerolog.Logger, len(t.Servers))
+	for i, s := range t.Servers {
+		lines[i] = base.With().Str("door", DoorHTTP.String()).
+			Str("reason", farms.ReasonOK.String()).Int("status", statusOf[farms.ReasonOK]).
+			Str("server", s.Name).Uint64("generation", t.Generation).Logger()
+	}
+	return lines
+}
 
 // record writes the one log line of a decision.
 func (e *Engine) record(d *Decision, v *view) {
-	ev := e.decisions.Log()
-	ev.Time("time", d.Time.UTC()).
-		Str("door", d.Request.Door.String()).
-		Str("method", clip(d.Request.Method, 16)).
+	var ev *zerolog.Event
+	if d.Server != nil {
+		ev = v.served[d.Server.Index].Log()
+		ev.Str("farm", d.Farm.Name).Str("why", d.Why.String())
+	} else {
+		ev = e.decisions.Log()
+		ev.Str("door", d.Request.Door.String()).Str("reason", d.Reason.String()).Int("status", d.Status).
+			Uint64("generation", d.Generation).Str("detail", clip(d.Detail, maxLogTarget))
+	}
+	ev.Str("time", e.clock.text(d.Time)).
+		Str("method", clip(d.Request.Method, maxLogMethod)).
 		Str("client", d.Request.Viewer.Addr.String())
 	if d.Request.Viewer.Peer != d.Request.Viewer.Addr {
 		ev.Str("peer", d.Request.Viewer.Peer.String())
 	}
 	ev.Str("host", clip(d.Host, maxLogHost)).
 		Str("target", clip(v.redacted(d), maxLogTarget)).
-		Str("ua", clip(d.Request.UserAgent, maxLogAgent)).
-		Str("reason", d.Reason.String()).
-		Int("status", d.Status)
+		Str("ua", clip(d.Request.UserAgent, maxLogAgent))
 	if d.Location != nil {
 		ev.Str("location", d.Location.Name).
 			Str("channel", clip(d.Content.Channel, maxLogTarget)).
 			Str("kind", d.Content.Kind.String()).
 			Str("protocol", d.Content.Protocol.String())
-	}
-	if d.Server != nil {
-		ev.Str("farm", d.Farm.Name).Str("server", d.Server.Name).Str("why", d.Why.String())
 	}
 	if d.Fallback {
 		ev.Bool("fallback", true)
@@ -44,16 +85,13 @@ func (e *Engine) record(d *Decision, v *view) {
 	if d.Waited > 0 {
 		ev.Int64("waited_ms", d.Waited.Milliseconds())
 	}
-	if d.Reason != farms.ReasonOK && d.Detail != "" {
-		ev.Str("detail", clip(d.Detail, maxLogTarget))
-	}
-	ev.Uint64("generation", d.Generation).Msg("decision")
+	ev.Msg("decision")
 }
 
 // clip cuts s to n bytes of JSON, between characters: a byte that is no text
 // takes six of them there, so that a viewer could make a line six times as long.
 func clip(s string, n int) string {
-	if len(s) <= n/maxEscaped {
+	if len(s) <= n && plain(s) {
 		return s
 	}
 	for i := 0; i < len(s); {
@@ -71,6 +109,16 @@ func clip(s string, n int) string {
 		i += size
 	}
 	return s
+}
+
+// plain tells whether s is its own JSON text.
+func plain(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {
+			return false
+		}
+	}
+	return true
 }
 
 // maxEscaped is the length of a JSON escape like \u001f.

@@ -317,6 +317,20 @@ func (s *stage) answers(name string, after time.Duration, p farms.Presence) {
 	s.p.replies[s.server(name).Endpoint] = reply{presence: p, after: after}
 }
 
+// said is an answer and when it comes after the question.
+type said struct {
+	after    time.Duration
+	presence farms.Presence
+}
+
+// say writes how several servers answer.
+func (s *stage) say(answers map[string]said) {
+	s.t.Helper()
+	for name, a := range answers {
+		s.answers(name, a.after, a.presence)
+	}
+}
+
 // knows makes a server's answer about the stage's content known already.
 func (s *stage) knows(name string, p farms.Presence, edit func(*farms.Fact)) {
 	s.t.Helper()

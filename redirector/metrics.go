@@ -184,11 +184,13 @@ func (m *Metrics) forget(old, next *farms.Table) {
 	}
 }
 
-// count counts one decision.
+// count counts one decision. A HEAD is a decision, but no viewer yet.
 func (c *tableCounters) count(d *Decision) {
 	if d.Reason == farms.ReasonOK {
 		c.farms[d.Farm.Index].Inc()
-		c.servers[d.Server.Index].Inc()
+		if d.Request.Method == "GET" {
+			c.servers[d.Server.Index].Inc()
+		}
 	} else {
 		c.refusals[d.Reason].Inc()
 	}

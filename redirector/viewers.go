@@ -30,12 +30,17 @@ func (e *Engine) serveViewer(rw http.ResponseWriter, r *http.Request) {
 }
 
 // rawTarget returns the request target byte for byte. FastCGI hands over no
-// request line, only the parsed URL.
+// request line, only the parsed URL, whose RawPath is what was sent wherever
+// that cannot be told from Path. EscapedPath would not do: it gives up %2F when
+// there is a byte beside it that should have been escaped.
 func rawTarget(r *http.Request) string {
 	if r.RequestURI != "" {
 		return r.RequestURI
 	}
-	t := r.URL.EscapedPath()
+	t := r.URL.RawPath
+	if t == "" {
+		t = r.URL.EscapedPath()
+	}
 	if r.URL.RawQuery != "" || r.URL.ForceQuery {
 		t += "?" + r.URL.RawQuery
 	}

@@ -8,7 +8,7 @@ trap 'rm -rf "$dir"' EXIT
 (
   cd "$dir"
   go mod init vulncheck >/dev/null 2>&1
-  go get golang.org/x/vulndb@v0.0.0-20261105234957-e22db6528018 golang.org/x/vuln/cmd/govulncheck@v1.9.0 >/dev/null
+  go get golang.org/x/vulndb/cmd/indexdb@v0.0.0-20261105234957-e22db6528018 golang.org/x/vuln/cmd/govulncheck@v1.9.0 >/dev/null
   src=$(go list -m -f '{{.Dir}}' golang.org/x/vulndb)
   go build -o govulncheck golang.org/x/vuln/cmd/govulncheck
   go build -o indexdb golang.org/x/vulndb/cmd/indexdb

@@ -28,7 +28,7 @@ import (
 const (
 	headTimeout    = 5 * time.Second
 	idleTimeout    = 60 * time.Second
-	writeGrace     = 10 * time.Second // beyond the decision's deadline
+	unreadTimeout  = 20 * time.Second // until a peer that takes nothing any more is cut off
 	maxHeaderBytes = 16 << 10
 	shutdownGrace  = 10 * time.Second
 )
@@ -37,10 +37,11 @@ const (
 // to longest. HTTP/2 is left out: a redirect gains nothing from it, and its
 // framing is one more thing to attack. No body is read, so the head's deadline
 // is the request's, which spares setting a second one; it must not end while the
-// handler works, or the request would count as given up.
+// handler works, or the request would count as given up. A peer that takes no
+// answers is cut off by the kernel (cutUnread), which spares a deadline a write.
 func newServer(h http.Handler, longest time.Duration, log zerolog.Logger) *http.Server {
 	s := &http.Server{
-		Handler: h, ReadHeaderTimeout: headTimeout + longest, ReadTimeout: headTimeout + longest, WriteTimeout: writeGrace + longest,
+		Handler: h, ReadHeaderTimeout: headTimeout + longest, ReadTimeout: headTimeout + longest,
 		IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes, ErrorLog: debugLog(log),
 		Protocols: new(http.Protocols),
 		// "OPTIONS *" is answered as every OPTIONS is, and not by net/http with 200.
@@ -65,7 +66,8 @@ func (w debugWriter) Write(b []byte) (int, error) {
 }
 
 func listenOn(what string, addr netip.Addr, port int) (net.Listener, error) {
-	l, err := net.Listen("tcp", net.JoinHostPort(addr.String(), strconv.Itoa(port)))
+	lc := net.ListenConfig{Control: cutUnread}
+	l, err := lc.Listen(context.Background(), "tcp", net.JoinHostPort(addr.String(), strconv.Itoa(port)))
 	if err != nil {
 		return nil, fmt.Errorf("listening for %s: %w", what, err)
 	}
@@ -89,6 +91,7 @@ func (s *fcgiServer) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 			s.log.Error().Interface("panic", p).Msg("a FastCGI request ended in a panic")
 		}
 	}()
+	rw.Header()["Content-Type"] = nil // or the library guesses one for an answer without a body
 	s.handler.ServeHTTP(rw, r)
 }
 

@@ -165,7 +165,7 @@ func clientResolver(doc *config.Document) (*clientip.Resolver, error) {
 // field names and the time format that the README documents.
 func setLogFormat() {
 	zerolog.MessageFieldName = "msg"
-	zerolog.TimeFieldFormat = "2006-01-02T15:04:05.000Z07:00"
+	zerolog.TimeFieldFormat = redirector.TimeFormat
 	zerolog.TimestampFunc = func() time.Time { return time.Now().UTC() }
 }
 

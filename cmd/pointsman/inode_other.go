@@ -1,8 +1,0 @@
-//go:build !linux
-
-package main
-
-import "io/fs"
-
-// inode is not known here; size and time must do.
-func inode(fs.FileInfo) uint64 { return 0 }
