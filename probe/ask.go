@@ -118,8 +118,9 @@ func (b *Board) question(s *server, e *content, wait time.Duration) {
 		b.forget(s, e)
 		return
 	}
+	p := s.pace.Load() // a reload may replace it meanwhile
 	place, cancel := context.WithTimeout(ctx, set.DecisionTimeout)
-	err := s.pace.Load().begin(place)
+	err := p.begin(place)
 	cancel()
 	switch {
 	case ctx.Err() != nil:
@@ -129,7 +130,6 @@ func (b *Board) question(s *server, e *content, wait time.Duration) {
 		b.take(s, e, verdict{presence: farms.Trouble, detail: "too many questions to it wait for an answer"})
 		return
 	}
-	p := s.pace.Load()
 	defer p.end()
 	asked, cancel := context.WithTimeout(ctx, set.RequestTimeout)
 	defer cancel()
@@ -184,8 +184,10 @@ func (b *Board) take(s *server, e *content, v verdict) {
 		f.FreshUntil = now.Add(age)
 		f.ServeUntil = f.FreshUntil.Add(age)
 		b.contents.promote(e)
-		b.contents.byChannel.Store(e.key.Channel, e)
-		b.takeChildren(s, e, v)
+		if !e.gone { // nothing would remove it again
+			b.contents.byChannel.Store(e.key.Channel, e)
+			b.takeChildren(s, e, v)
+		}
 	case farms.Guarded:
 		f.FreshUntil = now.Add(set.LiveAge)
 		f.ServeUntil = f.FreshUntil.Add(set.LiveAge)
@@ -194,8 +196,8 @@ func (b *Board) take(s *server, e *content, v verdict) {
 		f.Frozen = false
 		age := absentAge(set)
 		if v.soon || !e.known {
-			// Not yet there, or the first question about it, which may have
-			// been what starts an on-demand source.
+			// Not yet there, or never there yet: the question may have been what
+			// starts an on-demand source.
 			age = min(age, firstAbsentAge)
 		}
 		f.FreshUntil = now.Add(age)
@@ -236,7 +238,7 @@ func (c *content) takePresent(f *farms.Fact, v verdict, set *Settings, now time.
 // takeChildren remembers the media playlists of a multivariant playlist. e.mu
 // is held.
 func (b *Board) takeChildren(s *server, e *content, v verdict) {
-	if !v.multivariant || e.gone {
+	if !v.multivariant {
 		return
 	}
 	base := s.spec.Load().URL
@@ -254,7 +256,7 @@ func (b *Board) takeChildren(s *server, e *content, v verdict) {
 // The ages that no key configures.
 const (
 	maxAbsentAge   = 5 * time.Second         // of an absent fact, at most
-	firstAbsentAge = 2500 * time.Millisecond // of the first absent fact of a content nobody had before
+	firstAbsentAge = 2500 * time.Millisecond // of an absent fact of a content nobody had before
 	troubleAge     = 5 * time.Second         // until a server in trouble is asked again
 )
 

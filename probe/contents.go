@@ -150,8 +150,11 @@ func (cs *contents) evict(keep *content) {
 			skip--
 			return true
 		}
+		if c == keep || !c.isKnown() {
+			return true
+		}
 		seen++
-		if c != keep && (oldest == nil || c.used.Load() < oldest.used.Load()) {
+		if oldest == nil || c.used.Load() < oldest.used.Load() {
 			oldest = c
 		}
 		return seen < sample
@@ -161,7 +164,13 @@ func (cs *contents) evict(keep *content) {
 	}
 }
 
-// drop removes a known entry.
+func (c *content) isKnown() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.known
+}
+
+// drop removes an entry.
 func (cs *contents) drop(c *content) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

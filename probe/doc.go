@@ -8,6 +8,6 @@
 // in flight per server, and a bucket for content that nobody has ever had, so
 // that invented channels cost neither the servers nor the known channels.
 //
-// What an answer means is decided by pure functions (judge.go, damper.go,
+// What an answer means is decided by pure functions (verdict.go, damper.go,
 // motion.go); the rest is loops and bookkeeping.
 package probe

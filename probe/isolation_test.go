@@ -98,7 +98,7 @@ func TestIsolationHoldsTheViewForAMinute(t *testing.T) {
 		if h := s.health(0); !strings.Contains(h.Reason, "isolated") {
 			t.Errorf("the reason of a held server is %q, want it to say so", h.Reason)
 		}
-		s.after(raised.Add(isolationHold).Sub(time.Now()) + time.Millisecond)
+		s.after(time.Until(raised.Add(isolationHold)) + time.Millisecond)
 		if got := s.conditions(); got != strings.Repeat("d", 20) {
 			t.Errorf("%v after isolation the servers are %s, want all down: a view is held at most a minute", time.Since(raised), got)
 		}

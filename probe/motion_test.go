@@ -25,12 +25,18 @@ func TestMotion(t *testing.T) {
 			{0, 1, false, false, false, 0}, {6 * s, 2, false, false, true, 6 * s}, {16 * s, 5, false, false, true, 16 * s},
 		}},
 		{"frozen_after_3_5_target_durations", 4 * s, []look{
-			{0, 1, false, false, false, 0}, {6 * s, 1, false, false, false, 0}, {14 * s, 1, false, false, false, 0},
-			{14*s + 1, 1, false, true, false, 0}, {time.Hour, 1, false, true, false, 0},
+			{0, 1, false, false, false, 0},
+			{6 * s, 1, false, false, false, 0},
+			{14 * s, 1, false, false, false, 0},
+			{14*s + 1, 1, false, true, false, 0},
+			{time.Hour, 1, false, true, false, 0},
 		}},
 		{"thaws_at_once", 2 * s, []look{
-			{0, 1, false, false, false, 0}, {8 * s, 1, false, true, false, 0}, {9 * s, 2, false, false, true, 9 * s},
-			{12 * s, 2, false, false, true, 9 * s}, {17 * s, 2, false, true, true, 9 * s},
+			{0, 1, false, false, false, 0},
+			{8 * s, 1, false, true, false, 0},
+			{9 * s, 2, false, false, true, 9 * s},
+			{12 * s, 2, false, false, true, 9 * s},
+			{17 * s, 2, false, true, true, 9 * s},
 		}},
 		{"an_encoder_that_starts_again_moves", 2 * s, []look{
 			{0, 900, false, false, false, 0}, {9 * s, 1, false, false, true, 9 * s},

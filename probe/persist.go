@@ -2,6 +2,7 @@ package probe
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -106,7 +107,7 @@ func (b *Board) Load(r io.Reader) (contents int, err error) {
 	bad := 0
 	for in.Scan() && contents < maxKnown {
 		var s savedContent
-		if json.Unmarshal(in.Bytes(), &s) != nil || s.Path == "" || s.Path[0] != '/' {
+		if json.Unmarshal(in.Bytes(), &s) != nil || !s.valid() {
 			bad++
 			continue
 		}
@@ -120,6 +121,10 @@ func (b *Board) Load(r io.Reader) (contents int, err error) {
 	return contents, errors.Join(err, in.Err())
 }
 
+func (s *savedContent) valid() bool {
+	return s.Path != "" && s.Path[0] == '/' && farms.Protocol(s.Protocol) <= farms.ProtocolMPEGTS
+}
+
 // restore takes over one content. What a server had a short while ago it is
 // taken to have still, but each server is asked again as soon as somebody wants
 // the content, and within the server's rate.
@@ -131,7 +136,7 @@ func (b *Board) restore(s savedContent, now time.Time, set *Settings) bool {
 	for _, sf := range s.Facts {
 		ep, err := strconv.ParseUint(sf.Endpoint, 16, 64)
 		presence, ok := farms.ParsePresence(sf.Presence)
-		if err != nil || !ok {
+		if err != nil || !ok || presence == farms.Unasked || farms.Kind(sf.Kind) > farms.KindVoD {
 			continue
 		}
 		f := farms.Fact{
@@ -154,12 +159,7 @@ func (b *Board) restore(s savedContent, now time.Time, set *Settings) bool {
 	if len(facts) == 0 {
 		return false
 	}
-	slices.SortFunc(facts, func(a, c farms.Fact) int {
-		if a.Endpoint < c.Endpoint {
-			return -1
-		}
-		return 1
-	})
+	slices.SortStableFunc(facts, func(a, c farms.Fact) int { return cmp.Compare(a.Endpoint, c.Endpoint) })
 	facts = slices.CompactFunc(facts, func(a, c farms.Fact) bool { return a.Endpoint == c.Endpoint })
 	e := b.contents.add(key)
 	e.mu.Lock()

@@ -66,7 +66,11 @@ func (b *Board) askManifest(ctx context.Context, spec *farms.Server, want farms.
 	if v, done := judgeStatus(res.Status); done {
 		return v, res.Latency, nil
 	}
-	return judgeBody(want, res.Body, res.URL, serverTime(res.Header, time.Now())), res.Latency, nil
+	v := judgeBody(want, res.Body, res.URL, serverTime(res.Header, time.Now()))
+	if res.Short != nil && v.presence == farms.Absent {
+		return verdict{}, 0, res.Short // what did not come may have been what was missed
+	}
+	return v, res.Latency, nil
 }
 
 // failed turns a failed fetch into a verdict. Only an answer can say "absent":
@@ -102,14 +106,13 @@ func sameHost(a, b string) bool {
 }
 
 // childPath returns the viewer's path of an absolute URL below a server's base
-// URL.
+// URL, in whatever spelling the server writes its own host.
 func childPath(base, u string) (string, bool) {
-	p, ok := strings.CutPrefix(u, base)
-	if !ok || !strings.HasPrefix(p, "/") {
+	x, errX := url.Parse(base)
+	y, errY := url.Parse(u)
+	if errX != nil || errY != nil || !fetch.SameHost(x, y) {
 		return "", false
 	}
-	if i := strings.IndexAny(p, "?#"); i >= 0 {
-		p = p[:i]
-	}
-	return p, true
+	p, ok := strings.CutPrefix(y.EscapedPath(), x.EscapedPath())
+	return p, ok && strings.HasPrefix(p, "/")
 }

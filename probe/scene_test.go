@@ -126,7 +126,7 @@ func (s *scene) load(spec *farms.Spec, set Settings) {
 // itself fails the test when a goroutine is left then.
 func (s *scene) start() {
 	s.t.Helper()
-	if s.table == nil {
+	if s.table == nil && len(s.hosts) > 0 { // a table has no farm without servers
 		s.update(len(s.hosts), *s.board.settings.Load())
 	}
 	ctx, end := context.WithCancel(s.t.Context())

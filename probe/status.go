@@ -45,11 +45,11 @@ func (b *Board) statusLoop(ctx context.Context, s *server) {
 		s.mu.Unlock()
 		pause := next
 		switch {
+		case unsure:
+			pause = min(pause, recheckAfter)
 		case isDown && down < 10:
 			pause = min(pause, recheckAfter<<down)
 			down++
-		case unsure:
-			pause = min(pause, recheckAfter)
 		}
 		if !isDown {
 			down = 0

@@ -135,8 +135,10 @@ func judgeHLS(body []byte, url string, at time.Time) verdict {
 	case h.Segments == 0 && h.Parts == 0:
 		return no("its playlist has no segments")
 	case h.EndList || h.Type == "VOD":
-		return verdict{presence: farms.Present, kind: farms.KindVoD,
-			detail: fmt.Sprintf("VoD of %v", h.Duration.Round(time.Second))}
+		return verdict{
+			presence: farms.Present, kind: farms.KindVoD,
+			detail: fmt.Sprintf("VoD of %v", h.Duration.Round(time.Second)),
+		}
 	}
 	v := verdict{presence: farms.Present, kind: farms.KindLive, signature: h.Signature, target: max(h.TargetDuration, time.Second)}
 	v.detail = fmt.Sprintf("live, media sequence %d, %d segments", h.MediaSequence, h.Segments)
@@ -200,8 +202,10 @@ func judgeMPD(body []byte, at time.Time) verdict {
 	case m.Timeline && m.Segments == 0:
 		return no("its MPD lists no segments")
 	case !m.Dynamic:
-		return verdict{presence: farms.Present, kind: farms.KindVoD,
-			detail: fmt.Sprintf("VoD of %v", m.Duration.Round(time.Second))}
+		return verdict{
+			presence: farms.Present, kind: farms.KindVoD,
+			detail: fmt.Sprintf("VoD of %v", m.Duration.Round(time.Second)),
+		}
 	case m.AvailabilityStart.After(at.Add(liveSlack)):
 		v := no("its MPD begins in %v", m.AvailabilityStart.Sub(at).Round(time.Second))
 		v.soon = true
@@ -237,6 +241,8 @@ func judgeSmooth(body []byte) verdict {
 	case !s.Live:
 		return verdict{presence: farms.Present, kind: farms.KindVoD, detail: fmt.Sprintf("VoD of %v", s.Duration.Round(time.Second))}
 	}
-	return verdict{presence: farms.Present, kind: farms.KindLive, signature: s.Signature, target: smoothTarget,
-		detail: fmt.Sprintf("live, %d chunks", s.Chunks)}
+	return verdict{
+		presence: farms.Present, kind: farms.KindLive, signature: s.Signature, target: smoothTarget,
+		detail: fmt.Sprintf("live, %d chunks", s.Chunks),
+	}
 }
