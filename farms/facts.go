@@ -34,6 +34,7 @@ type Health struct {
 	RTT       time.Duration // smoothed response time of our probes, 0 unknown
 	WarmFrom  time.Time     // when it came back up after a failure; zero when it never failed
 	Reach     Reach
+	Probed    time.Time // end of the last status probe, zero before the first
 }
 
 // Presence is what a server said about one content.

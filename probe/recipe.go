@@ -114,5 +114,8 @@ func childPath(base, u string) (string, bool) {
 		return "", false
 	}
 	p, ok := strings.CutPrefix(y.EscapedPath(), x.EscapedPath())
-	return p, ok && strings.HasPrefix(p, "/")
+	if !ok || !strings.HasPrefix(p, "/") {
+		return "", false
+	}
+	return p, true
 }

@@ -27,6 +27,7 @@ type server struct {
 	mu          sync.Mutex
 	damper      damper
 	rtt         time.Duration
+	probed      time.Time // end of the last status probe
 	reach       farms.Reach
 	silentSince time.Time
 	prior       damper // as it was before the silence began, for isolation
@@ -62,7 +63,7 @@ func (s *server) publish(now time.Time) (h *farms.Health, changed bool) {
 	}
 	h = &farms.Health{
 		Condition: d.condition, Since: d.since, Reason: reason,
-		RTT: s.rtt, WarmFrom: d.warmFrom, Reach: s.reach,
+		RTT: s.rtt, WarmFrom: d.warmFrom, Reach: s.reach, Probed: s.probed,
 	}
 	old := s.health.Swap(h)
 	return h, old != nil && old.Condition != h.Condition

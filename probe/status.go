@@ -126,6 +126,7 @@ func (b *Board) takeStatus(s *server, r result, reach farms.Reach, took time.Dur
 	b.count("status", r.word, took)
 	now := time.Now()
 	s.mu.Lock()
+	s.probed = now
 	if reach != farms.ReachUnknown {
 		s.reach = reach
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/go-chi/chi/v5"
+	"github.com/go-chi/chi/v5/middleware"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
@@ -30,6 +31,7 @@ type AdminOptions struct {
 // Admin returns the handler of the admin listener.
 func (e *Engine) Admin(opt AdminOptions) http.Handler {
 	r := chi.NewRouter()
+	r.Use(middleware.GetHead) // balancers like to ask with HEAD
 	r.Get("/healthz", func(rw http.ResponseWriter, _ *http.Request) { writeText(rw, http.StatusOK, "alive\n") })
 	r.Get("/readyz", func(rw http.ResponseWriter, _ *http.Request) { e.serveHealth(rw) })
 	r.Group(func(r chi.Router) {
@@ -57,14 +59,12 @@ func (e *Engine) Admin(opt AdminOptions) http.Handler {
 	return r
 }
 
-// guard lets through who has one of the tokens. Without tokens the listener is
-// on loopback, and only a Host that names it by address or as localhost is let
-// through, so that no web page reaches it by a name of its own (DNS rebinding).
-func guard(tokens ...string) func(http.Handler) http.Handler {
-	open := true
-	for _, t := range tokens {
-		open = open && t == ""
-	}
+// guard lets through who has the needed token or one that may more. When none is
+// needed the listener is on loopback, and only a Host that names it by address or
+// as localhost is let through, so that no web page reaches it by a name of its
+// own (DNS rebinding).
+func guard(needed string, more ...string) func(http.Handler) http.Handler {
+	open, tokens := needed == "", append(more, needed)
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 			if open {
@@ -105,8 +105,13 @@ func plainHost(host string) bool {
 func sameSite(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		site := r.Header.Get("Sec-Fetch-Site")
-		origin, err := url.Parse(r.Header.Get("Origin"))
-		if site != "" && site != "same-origin" && site != "none" || err != nil || origin.Host != "" && origin.Host != r.Host {
+		foreign := site != "" && site != "same-origin" && site != "none"
+		// "null" is a page in a sandbox, which is nobody's.
+		if given := r.Header.Get("Origin"); given != "" {
+			origin, err := url.Parse(given)
+			foreign = foreign || err != nil || origin.Host != r.Host
+		}
+		if foreign {
 			writeError(rw, http.StatusForbidden, "another web page may not act here")
 			return
 		}

@@ -47,7 +47,7 @@ func TestProtocolOf(t *testing.T) {
 
 func TestChannelRule(t *testing.T) {
 	t.Parallel()
-	rule := func(s string, group int) channelRule { return channelRule{regexp.MustCompile(s), group} }
+	rule := func(s string, group int) channelRule { return newChannelRule(regexp.MustCompile(s), group) }
 	for _, row := range []struct {
 		name  string
 		rule  channelRule
@@ -77,6 +77,29 @@ func TestChannelRule(t *testing.T) {
 			}
 		})
 	}
+}
+
+// FuzzFirstFolder: the short cut for the usual regexes finds what they find.
+func FuzzFirstFolder(f *testing.F) {
+	for _, path := range []string{"/sports1/hi/index.m3u8", "/a", "//a/b", "/a//b", "///", "/\xff/\xfe", "/Kanał/x"} {
+		f.Add(path)
+	}
+	f.Fuzz(func(t *testing.T, path string) {
+		target, bad := parseTarget(path)
+		if bad != nil {
+			return
+		}
+		for _, s := range []string{`([^/]+)/.*`, `^([^/]+)/.*`, `([^/]+)/`, `^([^/]+)/`, `^/?([^/]+)/.*`, `^/?([^/]+)/`} {
+			short := newChannelRule(regexp.MustCompile(s), 1)
+			if !short.first {
+				t.Fatalf("%s has no short cut", s)
+			}
+			long := channelRule{regex: short.regex, group: 1}
+			if a, b := short.channel(target.Plain), long.channel(target.Plain); a != b {
+				t.Errorf("%q by %s: %q, the regex finds %q", path, s, a, b)
+			}
+		}
+	})
 }
 
 func TestContentKeepsTheViewersPath(t *testing.T) {

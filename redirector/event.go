@@ -1,6 +1,7 @@
 package redirector
 
 import (
+	"net/url"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -125,45 +126,81 @@ func plain(s string) bool {
 const maxEscaped = 6
 
 // redacted returns the target with the values of secret query parameters
-// replaced.
+// replaced, and the user information that a target in absolute form may have.
 func (v *view) redacted(d *Decision) string {
-	t := d.Request.RawTarget // the encoder escapes what JSON cannot hold
-	path, query, ok := strings.Cut(t, "?")
+	t := withoutUser(d.Request.RawTarget) // the encoder escapes what JSON cannot hold
+	_, query, ok := strings.Cut(t, "?")
 	if !ok || len(v.redact) == 0 {
 		return t
 	}
 	var b strings.Builder
-	changed := false
-	for rest, more := query, true; more; {
+	done := 0 // bytes of t that are dealt with
+	for at, more := len(t)-len(query), true; more; {
 		var pair string
-		pair, rest, more = strings.Cut(rest, "&")
-		if name, value, has := strings.Cut(pair, "="); has && value != "" && v.redact[strings.ToLower(name)] {
-			if !changed { // the first secret: copy what is before it
-				changed = true
-				b.Grow(len(t))
-				b.WriteString(path)
-				b.WriteByte('?')
-				b.WriteString(query[:len(query)-len(pair)-restLen(rest, more)])
-			}
-			b.WriteString(name)
-			b.WriteString("=***")
-		} else if changed {
-			b.WriteString(pair)
+		pair, query, more = strings.Cut(query, "&")
+		if i := v.secretAt(pair); i >= 0 {
+			b.Grow(len(t))
+			b.WriteString(t[done : at+i])
+			b.WriteString("***")
+			done = at + len(pair)
 		}
-		if changed && more {
-			b.WriteByte('&')
-		}
+		at += len(pair) + len("&")
 	}
-	if !changed {
+	if done == 0 {
 		return t
 	}
+	b.WriteString(t[done:])
 	return b.String()
 }
 
-// restLen is the length of what follows a pair: the separator and the rest.
-func restLen(rest string, more bool) int {
-	if !more {
-		return 0
+// secretAt returns where in a query parameter a secret value begins, -1 when
+// there is none. Some servers take a semicolon or a second question mark for a
+// separator, so names are looked for behind those too.
+func (v *view) secretAt(pair string) int {
+	for from := 0; ; {
+		end := strings.IndexAny(pair[from:], ";?")
+		part := pair[from:]
+		if end >= 0 {
+			part = part[:end]
+		}
+		name, _, found := strings.Cut(part, "=")
+		if at := from + len(name) + len("="); found && at < len(pair) && v.secretName(name) {
+			return at
+		}
+		if end < 0 {
+			return -1
+		}
+		from += end + 1
 	}
-	return len(rest) + 1
+}
+
+// secretName tells whether a query parameter of this name is secret; servers
+// decode names.
+func (v *view) secretName(name string) bool {
+	if strings.IndexByte(name, '%') >= 0 {
+		if plain, err := url.QueryUnescape(name); err == nil {
+			name = plain
+		}
+	}
+	return v.redact[strings.ToLower(name)]
+}
+
+// withoutUser replaces the user information of a target in absolute form, which
+// is refused, but may be a password.
+func withoutUser(t string) string {
+	if t == "" || t[0] == '/' {
+		return t
+	}
+	from := 0
+	if i := strings.Index(t, "://"); i >= 0 {
+		from = i + len("://")
+	}
+	authority := t[from:]
+	if i := strings.IndexAny(authority, "/?"); i >= 0 {
+		authority = authority[:i]
+	}
+	if i := strings.LastIndexByte(authority, '@'); i >= 0 {
+		return t[:from] + "***" + t[from+i:]
+	}
+	return t
 }

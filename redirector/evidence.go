@@ -21,21 +21,23 @@ const (
 func hashString(s string) uint64 { return xxhash.Sum64String(s) }
 
 // evidenceNote is what is remembered of one viewer and one playlist: the server
-// he was given last, how often he came within returnThrice, and when that
-// began; or, once moved, that the server is to be avoided.
+// he was given last and when he came the last two times; or, once moved, that
+// the server is to be avoided and since when.
 type evidenceNote struct {
 	key    uint64 // 0: no note is taken
 	server farms.ServerID
-	count  uint64 // requests so far, movedCount: moved away from server
-	since  time.Time
+	count  uint64    // requests so far, at most twice; movedCount: moved away from server
+	since  time.Time // of the request before the last one; once moved, when that was
 	last   time.Time
 }
 
-// movedCount marks a note as "avoid server".
-const movedCount = 1<<8 - 1
+const (
+	twice      = 2
+	movedCount = 1<<8 - 1 // marks a note as "avoid server"
+)
 
-// The second word of a note holds the count in its low byte and above it the
-// milliseconds since the engine's start when the counting began.
+// The second word of a note holds the count in its low byte and above it, as
+// milliseconds from the engine's start, the time since.
 
 func (e *Engine) noteOf(key uint64, now time.Time) evidenceNote {
 	n := evidenceNote{key: key}
@@ -44,11 +46,7 @@ func (e *Engine) noteOf(key uint64, now time.Time) evidenceNote {
 		return n
 	}
 	since := e.start.Add(time.Duration(word>>8) * time.Millisecond)
-	horizon := returnThrice
-	if word&0xff == movedCount {
-		horizon = movedFor
-	}
-	if now.Sub(since) > horizon {
+	if moved := word&0xff == movedCount; moved && now.Sub(since) > movedFor || !moved && now.Sub(at) > returnThrice {
 		return n
 	}
 	n.server, n.count, n.since, n.last = farms.ServerID(id), word&0xff, since, at
@@ -60,7 +58,7 @@ func (n *evidenceNote) avoid(mode ReturnEvidence, now time.Time) farms.ServerID 
 	if mode != EvidenceMove {
 		return 0
 	}
-	if n.count == movedCount || n.count >= 2 && now.Sub(n.since) <= returnThrice {
+	if n.count == movedCount || n.count == twice && now.Sub(n.since) <= returnThrice {
 		return n.server
 	}
 	return 0
@@ -77,8 +75,12 @@ func (e *Engine) takeEvidence(w *work, v *view) {
 	}
 	d := &w.decision
 	now := d.Time
-	if n.count > 0 && n.count != movedCount && now.Sub(n.last) <= returnSoon {
-		if s := v.table.Server(n.server); s != nil {
+	if n.count > 0 && now.Sub(n.last) <= returnSoon {
+		given := n.server
+		if n.count == movedCount {
+			given = w.query.Prior // the note's server is the one he left
+		}
+		if s := v.table.Server(given); s != nil {
 			e.prober.Check(d.Content, s)
 		}
 	}
@@ -90,7 +92,7 @@ func (e *Engine) takeEvidence(w *work, v *view) {
 	case n.count == 0:
 		e.putNote(n.key, d.Server.ID, 1, now, now)
 	default:
-		e.putNote(n.key, d.Server.ID, min(n.count+1, movedCount-1), n.since, now)
+		e.putNote(n.key, d.Server.ID, twice, n.last, now)
 	}
 }
 

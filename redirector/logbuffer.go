@@ -12,6 +12,7 @@ const (
 	logFlushEvery = 20 * time.Millisecond
 	logFlushAt    = 64 << 10
 	logBound      = 4 << 20
+	logCloseGrace = 2 * time.Second // for a sink that blocks while we end
 )
 
 // LogBuffer collects log lines and writes them from a goroutine of its own, so
@@ -27,11 +28,10 @@ type LogBuffer struct {
 	mu      sync.Mutex
 	pending []byte
 	spare   []byte
-	dropped int
 }
 
 // NewLogBuffer makes a buffer before sink; lost is called with the number of
-// lines that were lost. Close must be called.
+// lines that were lost, at once, from Write. Close must be called.
 func NewLogBuffer(sink io.Writer, lost func(lines int)) *LogBuffer {
 	b := &LogBuffer{
 		sink: sink, lost: lost,
@@ -45,8 +45,8 @@ func NewLogBuffer(sink io.Writer, lost func(lines int)) *LogBuffer {
 func (b *LogBuffer) Write(line []byte) (int, error) {
 	b.mu.Lock()
 	if len(b.pending)+len(line) > logBound {
-		b.dropped++
 		b.mu.Unlock()
+		b.lost(1)
 		return len(line), nil
 	}
 	b.pending = append(b.pending, line...)
@@ -79,14 +79,11 @@ func (b *LogBuffer) loop() {
 
 func (b *LogBuffer) flush() {
 	b.mu.Lock()
-	out, dropped := b.pending, b.dropped
-	b.pending, b.spare, b.dropped = b.spare[:0], nil, 0
+	out := b.pending
+	b.pending, b.spare = b.spare[:0], nil
 	b.mu.Unlock()
 	if len(out) > 0 {
 		_, _ = b.sink.Write(out) // a log that cannot be written has nobody to tell
-	}
-	if dropped > 0 {
-		b.lost(dropped)
 	}
 	if cap(out) <= 4*logFlushAt { // a burst's memory is given back
 		b.mu.Lock()
@@ -95,8 +92,14 @@ func (b *LogBuffer) flush() {
 	}
 }
 
-// Close writes what is left. Lines written after it are lost.
+// Close writes what is left, as long as the sink takes it. Lines written after it
+// are lost.
 func (b *LogBuffer) Close() {
 	close(b.quit)
-	<-b.done
+	grace := time.NewTimer(logCloseGrace)
+	defer grace.Stop()
+	select {
+	case <-b.done:
+	case <-grace.C:
+	}
 }

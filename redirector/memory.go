@@ -76,14 +76,3 @@ func (m *memory) put(key, a, b uint64, now time.Time) {
 	s.b.Store(b)
 	s.at.Store(int64(now.Sub(m.start)) + 1)
 }
-
-// drop forgets key.
-func (m *memory) drop(key uint64) {
-	key |= 1
-	set := m.set(key)
-	for i := range set {
-		if set[i].key.CompareAndSwap(key, 0) {
-			set[i].at.Store(0)
-		}
-	}
-}

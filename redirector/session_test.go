@@ -18,10 +18,10 @@ func TestSessionHashIsFixed(t *testing.T) {
 		channel           string
 		identity, session uint64
 	}{
-		{"ipv4", nil, "", "192.0.2.1", "player/1.0", "sports1", 1, 1},
-		{"ipv6", nil, "", "2001:db8:1:2::1", "player/1.0", "sports1", 1, 1},
-		{"key", []string{"sid"}, "sid=abc", "192.0.2.1", "player/1.0", "sports1", 1, 1},
-		{"nothing", nil, "", "0.0.0.0", "", "", 1, 1},
+		{"ipv4", nil, "", "192.0.2.1", "player/1.0", "sports1", 0x322df281afd1efc6, 0x77c7837e418a4e59},
+		{"ipv6", nil, "", "2001:db8:1:2::1", "player/1.0", "sports1", 0x215ac253d65a19c, 0x9e187498346af5e1},
+		{"key", []string{"sid"}, "sid=abc", "192.0.2.1", "player/1.0", "sports1", 0xbfb716af0a07a3e5, 0xa62e9988b1a46646},
+		{"nothing", nil, "", "0.0.0.0", "", "", 0xa7f33174bf53a78d, 0x5be830c2fce0a498},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			t.Parallel()
@@ -31,8 +31,8 @@ func TestSessionHashIsFixed(t *testing.T) {
 			}
 		})
 	}
-	if got := hashPair(1, 2); got != 1 {
-		t.Errorf("pair %#x", got)
+	if got, want := hashPair(1, 2), uint64(0x4b180fec3ef3d4ac); got != want {
+		t.Errorf("pair %#x, want %#x", got, want)
 	}
 }
 

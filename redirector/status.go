@@ -36,6 +36,7 @@ type StatusServer struct {
 	Since  time.Time `json:"since"`  // when the status probes' word began
 	Reason string    `json:"reason"` // the last failure in words
 	RTTMS  float64   `json:"rtt_ms"` // smoothed response time, 0 unknown
+	Probed time.Time `json:"probed"` // when the last status probe ended
 	Weight float64   `json:"weight"`
 }
 
@@ -78,6 +79,7 @@ func (e *Engine) statusServer(m farms.Member, t *farms.Table, overrides farms.Ov
 	h := e.prober.Health(s.Endpoint)
 	if h != nil {
 		out.Since, out.Reason, out.RTTMS = h.Since.UTC(), h.Reason, float64(h.RTT.Microseconds())/1000
+		out.Probed = h.Probed.UTC()
 		switch {
 		case h.Condition == farms.ConditionDown:
 			out.State = "down"
@@ -119,8 +121,8 @@ th, td { text-align: left; padding: .3rem .6rem; border-bottom: 1px solid color-
 {{end}}
 {{range .Farms}}<h2>Farm {{.Name}}</h2><div class="wrap"><table>
 <caption hidden>Servers of farm {{.Name}}</caption>
-<tr><th scope="col">Server</th><th scope="col">State</th><th scope="col">Since</th><th scope="col">Answers in</th><th scope="col">Last failure</th></tr>
-{{range .Servers}}<tr><td>{{.Name}}</td><td class="{{.State}}">{{.State}}</td><td>{{.Since.Format "01-02 15:04:05"}}</td><td>{{if .RTTMS}}{{.RTTMS}} ms{{end}}</td><td>{{.Reason}}</td></tr>
+<tr><th scope="col">Server</th><th scope="col">State</th><th scope="col">Since</th><th scope="col">Last probe</th><th scope="col">Answers in</th><th scope="col">Last failure</th></tr>
+{{range .Servers}}<tr><td>{{.Name}}</td><td class="{{.State}}">{{.State}}</td><td>{{.Since.Format "01-02 15:04:05"}}</td><td>{{if not .Probed.IsZero}}{{.Probed.Format "15:04:05"}}{{end}}</td><td>{{if .RTTMS}}{{.RTTMS}} ms{{end}}</td><td>{{.Reason}}</td></tr>
 {{end}}</table></div>
 {{end}}
 <h2>Locations</h2><div class="wrap"><table>

@@ -3,6 +3,7 @@
 # tests, pinned npm packages. It says what is missing where it may not install.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+PATH=$PATH:/usr/sbin # where Debian keeps nginx, and not in everybody's PATH
 
 missing=()
 need() { command -v "$1" >/dev/null 2>&1 || missing+=("$2"); }
@@ -13,19 +14,27 @@ need node nodejs
 need npm npm
 
 if [ ${#missing[@]} -gt 0 ]; then
-  if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then
-    echo "installing Debian packages: ${missing[*]}"
-    apt-get update -qq
-    DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
-  else
+  if [ "$(id -u)" != 0 ] || ! command -v apt-get >/dev/null 2>&1; then
     echo "The tests need these Debian packages: ${missing[*]}" >&2
-    echo "Install them, or run this script as root on Debian or Ubuntu." >&2
+    echo "Install them, or run this script as root on Debian 12 or later." >&2
     exit 1
   fi
+  echo "installing Debian packages: ${missing[*]}"
+  apt-get update -qq
+  # In runlevel 1 no service is started: the tests run an nginx of their own.
+  RUNLEVEL=1 DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
 fi
 
-if [ ! -d test/browser/node_modules ] || [ test/browser/package-lock.json -nt test/browser/node_modules ]; then
+if [ "$(node -p 'process.versions.node.split(".")[0]')" -lt 18 ]; then
+  echo "The browser tests need node 18 or later; this is $(node --version)." >&2
+  exit 1
+fi
+
+# npm writes this file last, so it tells of a whole installation.
+if [ test/browser/package-lock.json -nt test/browser/node_modules/.package-lock.json ]; then
   echo "installing the npm packages of test/browser"
-  (cd test/browser && npm ci --ignore-scripts --no-audit --no-fund --silent)
-  touch test/browser/node_modules
+  if ! (cd test/browser && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error >/dev/null); then
+    echo "The browser tests need the npm packages of test/browser/package-lock.json: run \`npm ci\` there." >&2
+    exit 1
+  fi
 fi

@@ -139,6 +139,51 @@ func TestBadHeaders(t *testing.T) {
 	inputs := append(badHosts(), badForwards()...)
 	inputs = append(inputs, badFraming()...)
 	s.endure(t, inputs)
+	for _, line := range s.p.Log() {
+		if line["target"] == "/smuggled" {
+			t.Errorf("what followed a refused body was taken for a request: %v", line)
+		}
+	}
+}
+
+// TestBadSecrets: whatever a request looks like, and whether it is served or
+// refused, the log does not repeat a secret of it.
+func TestBadSecrets(t *testing.T) {
+	t.Parallel()
+	const secret = "SeCrEt77"
+	o := liveOrigin(t, "o")
+	p := rig.Start(t, rig.Config{
+		"log":         rig.Config{"redact": []string{"Subscriber"}, "level": "debug"},
+		"redirection": redirection([]rig.Config{assumed("farm", "share", "o "+o.URL())}, []rig.Config{place("all", "farm", everywhere...)}),
+	})
+	targets := []string{
+		"/a/index.m3u8?token=" + secret, "/a/index.m3u8?x=1&TOKEN=" + secret + "&y=2", "/a/index.m3u8?pm_ticket=" + secret,
+		"/a/index.m3u8?subscriber=" + secret, "/a/index.m3u8?hdnts=exp=1~hmac=" + secret, "/a/index.m3u8?token=a&token=" + secret,
+		"/a/index.m3u8?x=1;token=" + secret, "/a/index.m3u8?utc=1?token=" + secret, "/a/index.m3u8?to%6ben=" + secret,
+		"/a/index.m3u8?token=%00" + secret, "//a?token=" + secret, "/a/../b?password=" + secret, "http://u:" + secret + "@tv.example.net/x",
+		"/" + strings.Repeat("a", 5000) + "?token=" + secret,
+	}
+	for i, target := range targets {
+		send := strings.ReplaceAll(rawGet(target, "Authorization: Bearer "+secret, "Cookie: token="+secret), "NAME", "secrets")
+		res, err := rig.Exchange{Addr: p.Addr(), Send: send}.Do()
+		if err != nil {
+			t.Fatalf("%d: %v", i, err)
+		}
+		if res.StatusCode == 302 && !strings.HasSuffix(res.Location(), target) {
+			t.Errorf("Location %q, expected the whole of %q", res.Location(), target)
+		}
+	}
+	rig.Eventually(t, 2e9, func() error {
+		if n := len(p.Decisions("secrets")); n != len(targets) {
+			return fmt.Errorf("%d decisions in the log, expected %d", n, len(targets))
+		}
+		return nil
+	})
+	for _, line := range p.Log() {
+		if strings.Contains(fmt.Sprint(line), secret) {
+			t.Errorf("the log repeats a secret: %v", line)
+		}
+	}
 }
 
 func noLine(string) string { return "" }

@@ -17,11 +17,11 @@ import (
 // The channels of a real field. News is HLS with dates, and DASH; sport is HLS
 // without dates.
 const (
-	news     = "news"
-	newsHLS  = "/tv/news/index.m3u8"
-	newsDASH = "/tv/news/manifest.mpd"
-	sport    = "sport"
-	sportHLS = "/tv/sport/index.m3u8"
+	realNews     = "news"
+	realNewsHLS  = "/tv/news/index.m3u8"
+	realNewsDASH = "/tv/news/manifest.mpd"
+	realSport    = "sport"
+	realSportHLS = "/tv/sport/index.m3u8"
 )
 
 // realField is two farms of two nginx each, every server with an ffmpeg for
@@ -47,23 +47,23 @@ func realServers(t *testing.T) []*realServer {
 	} {
 		n := rig.NewNginx(t, s.host, rig.Files)
 		servers = append(servers, &realServer{s.name, n, map[string]*rig.Encoder{
-			news:  rig.NewEncoder(t, filepath.Join(n.Root, news), rig.Form{HLS: true, DASH: true, Dates: true}),
-			sport: rig.NewEncoder(t, filepath.Join(n.Root, sport), rig.Form{HLS: true}),
+			realNews:  rig.NewEncoder(t, filepath.Join(n.Root, realNews), rig.Form{HLS: true, DASH: true, Dates: true}),
+			realSport: rig.NewEncoder(t, filepath.Join(n.Root, realSport), rig.Form{HLS: true}),
 		}})
 	}
 	for _, s := range servers {
-		s.encoders[news].Wait("index.m3u8")
-		s.encoders[news].Wait("seg2.ts") // three segments are what a player begins with
-		s.encoders[news].Wait("manifest.mpd")
-		s.encoders[sport].Wait("seg2.ts")
+		s.encoders[realNews].Wait("index.m3u8")
+		s.encoders[realNews].Wait("seg2.ts") // three segments are what a player begins with
+		s.encoders[realNews].Wait("manifest.mpd")
+		s.encoders[realSport].Wait("seg2.ts")
 	}
 	return servers
 }
 
-// realConfig is a configuration over the servers. Viewers' addresses come in
-// X-Forwarded-For from 127.0.0.1, so that a thousand viewers are a thousand
-// sessions.
-func realConfig(servers []*realServer, policy string) rig.Config {
+// realConfig is a configuration over the servers with the policies of its two
+// farms. Viewers' addresses come in X-Forwarded-For from 127.0.0.1, so that a
+// thousand viewers are a thousand sessions.
+func realConfig(servers []*realServer, near, far string) rig.Config {
 	member := func(i int) rig.Config {
 		return rig.Config{"name": servers[i].name, "url": servers[i].URL()}
 	}
@@ -74,8 +74,8 @@ func realConfig(servers []*realServer, policy string) rig.Config {
 			"uri_path": "/tv", "channel_regex": "^([^/]+)/",
 			"server_status_cache_time_sec": 1, "live_cache_time_sec": 1, "request_timeout_sec": 1,
 			"farms": []rig.Config{
-				{"name": "near", "policy": policy, "servers": []rig.Config{member(0), member(1)}},
-				{"name": "far", "policy": policy, "servers": []rig.Config{member(2), member(3)}},
+				{"name": "near", "policy": near, "servers": []rig.Config{member(0), member(1)}},
+				{"name": "far", "policy": far, "servers": []rig.Config{member(2), member(3)}},
 			},
 			"locations": []rig.Config{
 				{"name": "far-first", "farms": []string{"far", "near"}, "ip_mask": []string{"127.0.0.42/32"}},
@@ -121,7 +121,7 @@ func (f *realField) viewers(t *testing.T, path string, from, n int) map[string]i
 // why returns what explain says of a server for a path, with its words.
 func (f *realField) why(t *testing.T, server, path string) (why, detail string) {
 	t.Helper()
-	x := explained(t, f.Pointsman, path)
+	x := realExplain(t, f.Pointsman, path)
 	for _, farm := range x.Farms {
 		for _, s := range farm.Servers {
 			if s.Name == server {
@@ -133,11 +133,13 @@ func (f *realField) why(t *testing.T, server, path string) (why, detail string) 
 	return "", ""
 }
 
-// awaitWhy waits until explain gives a server this why.
+// awaitWhy waits until explain gives a server this why, with viewers coming:
+// a server that nobody would be sent to is not asked.
 func (f *realField) awaitWhy(t *testing.T, d time.Duration, server, path, want string) {
 	t.Helper()
 	begun := time.Now()
 	rig.Eventually(t, d, func() error {
+		f.viewers(t, path, 3000, 20)
 		why, detail := f.why(t, server, path)
 		if why != want {
 			return fmt.Errorf("%s is %s for %s (%s), expected %s", server, why, path, detail, want)
@@ -162,8 +164,8 @@ type realExplanation struct {
 	}
 }
 
-// explained asks a running instance to explain a path.
-func explained(t *testing.T, p *rig.Pointsman, path string) realExplanation {
+// realExplain asks a running instance to explain a path.
+func realExplain(t *testing.T, p *rig.Pointsman, path string) realExplanation {
 	t.Helper()
 	r := p.Operator("GET", "/explain?ip=198.51.100.7&url="+url.QueryEscape(path), "")
 	var x realExplanation
@@ -184,12 +186,13 @@ func (f *realField) awaitState(t *testing.T, server, want string) {
 	})
 }
 
-// usable is an error unless explain gives a server a why of those who serve.
-func (f *realField) usable(t *testing.T, server, path string) error {
+// awaitViewers waits until a server is given viewers again.
+func (f *realField) awaitViewers(t *testing.T, server, path string) {
 	t.Helper()
-	why, detail := f.why(t, server, path)
-	if why == "chosen" || why == "not_picked" {
+	rig.Eventually(t, 20*time.Second, func() error {
+		if got := f.viewers(t, path, 4000, 50); got[server] == 0 {
+			return fmt.Errorf("50 viewers of %s: %v, expected some on %s", path, got, server)
+		}
 		return nil
-	}
-	return fmt.Errorf("%s is %s for %s (%s), expected one that serves", server, why, path, detail)
+	})
 }

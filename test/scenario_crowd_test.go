@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -21,6 +22,8 @@ func TestScenario4KilledUnderLoad(t *testing.T) {
 		channels = 800
 		perSec   = 20 // max_per_sec_per_server's default
 		seconds  = 10
+
+		redirects = `pointsman_decisions_total{door="http",farm="main",reason="ok"}`
 	)
 	servers := liveServers(t, "edge", 10)
 	holds := func(server, channel int) bool { return (server+channel)%10 < 6 }
@@ -41,7 +44,9 @@ func TestScenario4KilledUnderLoad(t *testing.T) {
 	}
 	p := rig.Start(t, c)
 	ask := func(i int) rig.Ask { return viewer(fmt.Sprint("ch", i%channels), i) }
-	allRedirected(t, "cold", p.Load(t.Context(), rig.Load{Connections: 32, Count: channels}, ask), servers)
+	settled(t, servers, 0, 30*time.Second, func() []rig.Answer {
+		return p.Load(t.Context(), rig.Load{Connections: 16, Count: channels}, ask)
+	})
 	rig.Eventually(t, 20*time.Second, func() error {
 		b, err := os.ReadFile(filepath.Join(state, "facts.jsonl"))
 		if n := bytes.Count(b, []byte("\n")); err != nil || n != channels+1 {
@@ -57,7 +62,13 @@ func TestScenario4KilledUnderLoad(t *testing.T) {
 	go func() {
 		loaded <- p.Load(under, rig.Load{Connections: 16, Count: 100_000, PerSecond: 1000}, ask)
 	}()
-	time.Sleep(time.Second)
+	before, _ := p.Metric(redirects)
+	rig.Eventually(t, 10*time.Second, func() error {
+		if now, _ := p.Metric(redirects); now < before+1000 {
+			return fmt.Errorf("%v redirects so far", now-before)
+		}
+		return nil
+	})
 	p.Kill()
 	end()
 	answered := 0
@@ -80,8 +91,10 @@ func TestScenario4KilledUnderLoad(t *testing.T) {
 		return rig.Ask{Target: fmt.Sprintf("/ch%d/%s?token=t%d", i%channels, files[i/channels%len(files)], i)}
 	})
 	status, byFile := map[int]int{}, map[string]int{}
+	var slowest time.Duration
 	for i, a := range answers {
 		status[a.Status]++
+		slowest = max(slowest, a.Took)
 		byFile[fmt.Sprint(files[i/channels%len(files)], " ", a.Status, " ", a.Reason)]++
 		if a.Status != http.StatusFound {
 			continue
@@ -95,16 +108,31 @@ func TestScenario4KilledUnderLoad(t *testing.T) {
 		t.Errorf("answers %v, expected 302 and less than 1 %% 503", byFile)
 	}
 	for _, o := range servers {
-		// On their way the requests fall a little out of step.
-		second, five := o.Busiest(900*time.Millisecond), o.Busiest(5*time.Second)
-		t.Logf("%s: %d questions in %d s, at most %d in 0.9 s and %d in 5 s", o.Name, o.Questions(), seconds, second, five)
-		if second > perSec || five > 6*perSec {
-			t.Errorf("%s was asked %d times within 0.9 s and %d times within 5 s, expected at most %d a second", o.Name, second, five, perSec)
-		}
+		withinRate(t, o, perSec, slowest)
 		if o.Questions() < seconds*perSec/2 {
 			t.Errorf("%s was asked %d times in %d s: the facts are not made new", o.Name, o.Questions(), seconds)
 		}
 	}
+}
+
+// withinRate fails the test when a server was asked more than so many questions
+// in any second. The machine may have stood still for as long as the slowest
+// answer took that needed no question; what was asked during that time came all
+// together, so that the second is shorter by it.
+func withinRate(t testing.TB, o *rig.Origin, perSec int, slowest time.Duration) {
+	t.Helper()
+	window := time.Second - slowest - 50*time.Millisecond
+	five := o.Busiest(5 * time.Second)
+	if window < 500*time.Millisecond {
+		t.Logf("%s: an answer took %v: the rate within a second cannot be judged", o.Name, slowest)
+		window = 500 * time.Millisecond
+	} else if n := o.Busiest(window); n > perSec {
+		t.Errorf("%s was asked %d times within %v, expected at most %d a second", o.Name, n, window, perSec)
+	}
+	if most := int((6 + slowest.Seconds()) * float64(perSec)); five > most {
+		t.Errorf("%s was asked %d times within 5 s, expected at most %d", o.Name, five, most)
+	}
+	t.Logf("%s: %d questions, at most %d in %v and %d in 5 s", o.Name, o.Questions(), o.Busiest(window), window.Round(time.Millisecond), five)
 }
 
 func indexOf(servers []*rig.Origin, o *rig.Origin) int {
@@ -125,16 +153,19 @@ func TestScenarioCrowdOnColdChannel(t *testing.T) {
 		bounded      float64
 		missing      int // servers without the channel
 		wait         []time.Duration
-		least        int // servers that share the crowd
+		least        int  // servers that share the crowd
+		backup       bool // the servers with the channel are a farm of their own
 	}{
-		{"first_response", "first_response", 0, 0, []time.Duration{20, 20, 20, 20, 20}, 2},
-		{"first_response_uneven", "first_response", 0, 0, []time.Duration{20, 25, 300, 300, 600}, 2},
-		{"first_response_two_have_it", "first_response", 0, 3, []time.Duration{20, 20, 20, 30, 30}, 2},
-		{"first_response_one_has_it", "first_response", 0, 4, []time.Duration{20, 20, 20, 20, 100}, 1},
-		{"content_id", "content_id", 0, 0, []time.Duration{20, 20, 20, 20, 20}, 1},
-		{"content_id_bounded", "content_id", 1.25, 0, []time.Duration{20, 20, 20, 20, 20}, 2},
-		{"content_id_one_has_it", "content_id", 1.25, 4, []time.Duration{20, 20, 20, 20, 20}, 1},
-		{"share", "share", 0, 0, []time.Duration{20, 20, 20, 20, 20}, 2},
+		{"first_response", "first_response", 0, 0, []time.Duration{20, 20, 20, 20, 20}, 2, false},
+		{"first_response_uneven", "first_response", 0, 0, []time.Duration{20, 25, 300, 300, 600}, 2, false},
+		{"first_response_two_have_it", "first_response", 0, 3, []time.Duration{20, 20, 20, 30, 30}, 2, false},
+		{"first_response_one_has_it", "first_response", 0, 4, []time.Duration{20, 20, 20, 20, 100}, 1, false},
+		{"content_id", "content_id", 0, 0, []time.Duration{20, 20, 20, 20, 20}, 1, false},
+		{"content_id_bounded", "content_id", 1.25, 0, []time.Duration{20, 20, 20, 20, 20}, 2, false},
+		{"content_id_one_has_it", "content_id", 1.25, 4, []time.Duration{20, 20, 20, 20, 20}, 1, false},
+		{"first_response_second_farm", "first_response", 0, 3, []time.Duration{20, 20, 20, 20, 20}, 2, true},
+		{"content_id_second_farm", "content_id", 0, 3, []time.Duration{20, 20, 20, 20, 20}, 1, true},
+		{"share", "share", 0, 0, []time.Duration{20, 20, 20, 20, 20}, 2, false},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -149,7 +180,11 @@ func TestScenarioCrowdOnColdChannel(t *testing.T) {
 			if tt.bounded > 0 {
 				farm["bounded_load"] = tt.bounded
 			}
-			p := rig.Start(t, scene(farm))
+			c := scene(farm)
+			if tt.backup { // those who have it are the second farm
+				c = scene(farmOf("main", tt.policy, servers[:tt.missing]), farmOf("backup", tt.policy, servers[tt.missing:]))
+			}
+			p := rig.Start(t, c)
 			answers := p.Load(t.Context(), rig.Load{Connections: viewers, Count: viewers}, func(i int) rig.Ask { return viewer("cold", i) })
 			asked := 0
 			var slowest time.Duration
@@ -191,6 +226,9 @@ func TestScenarioInventedChannels(t *testing.T) {
 	p := rig.Start(t, scene(farmOf("main", "first_response", servers)))
 	flood := func(from, n int) []rig.Answer {
 		return p.Load(t.Context(), rig.Load{Connections: 128, Count: n}, func(i int) rig.Ask {
+			if i%10 == 9 { // a segment is never asked for, and must cost no more
+				return rig.Ask{Target: fmt.Sprintf("/invented%d/seg%d.ts", from+i, i)}
+			}
 			return viewer(fmt.Sprint("invented", from+i), i)
 		})
 	}
@@ -220,7 +258,12 @@ func TestScenarioInventedChannels(t *testing.T) {
 
 	reasons := map[string]int{}
 	for _, a := range answers {
-		reasons[a.String()]++
+		switch what := a.String(); {
+		case a.Status == http.StatusFound && strings.HasSuffix(a.Location, ".ts"):
+			reasons["302 for a segment"]++
+		default:
+			reasons[what]++
+		}
 	}
 	var slowest time.Duration
 	asked := 0
@@ -244,17 +287,13 @@ func TestScenarioInventedChannels(t *testing.T) {
 	}
 	for reason := range reasons {
 		switch reason {
-		case "404 content_missing", "503 busy", "503 farm_down":
+		case "302 for a segment", "404 content_missing", "503 busy", "503 farm_down":
 		default:
 			t.Errorf("an invented channel was answered %s", reason)
 		}
 	}
 	for _, o := range servers {
-		second, five := o.Busiest(900*time.Millisecond), o.Busiest(5*time.Second)
-		t.Logf("%s: %d questions, at most %d in 0.9 s and %d in 5 s", o.Name, o.Questions(), second, five)
-		if second > perSec || five > 6*perSec {
-			t.Errorf("%s was asked %d times within 0.9 s and %d times within 5 s, expected at most %d a second", o.Name, second, five, perSec)
-		}
+		withinRate(t, o, perSec, slowest)
 		if most := burst + int(strangers*took.Seconds()) + 100; o.Questions() > most {
 			t.Errorf("%s was asked %d times, expected at most %d by the bucket", o.Name, o.Questions(), most)
 		}

@@ -199,3 +199,28 @@ func moved(before, after []string) int {
 	}
 	return n
 }
+
+// settled repeats a load of the same sessions until all of them are redirected
+// and none has moved for a while: then every server that counts has answered.
+func settled(t testing.TB, servers []*rig.Origin, still, within time.Duration, load func() []rig.Answer) []rig.Answer {
+	t.Helper()
+	before, since := load(), time.Now()
+	rig.Eventually(t, within, func() error {
+		again := load()
+		got, n := tally(again, servers), moved(bySession(before), bySession(again))
+		before = again
+		for what := range got {
+			if !strings.Contains(" "+names(servers)+" ", " "+what+" ") {
+				n++
+			}
+		}
+		if n > 0 {
+			since = time.Now()
+		}
+		if time.Since(since) < still {
+			return fmt.Errorf("not settled, the last change %v ago: %v", time.Since(since), got)
+		}
+		return nil
+	})
+	return before
+}

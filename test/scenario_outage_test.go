@@ -94,13 +94,7 @@ func TestScenarioServerKilled(t *testing.T) {
 	load := func() []rig.Answer {
 		return p.Load(t.Context(), rig.Load{Connections: 32, Count: 200}, ask)
 	}
-	rig.Eventually(t, 20*time.Second, func() error { // 200 channels are many questions
-		if got := tally(load(), servers); len(got) != len(servers) {
-			return fmt.Errorf("answers %v", got)
-		}
-		return nil
-	})
-	before := load()
+	before := settled(t, servers, 2*time.Second, 20*time.Second, load) // 200 channels are many questions
 	allRedirected(t, "all up", before, servers)
 	servers[0].Stop()
 	took := waitState(t, p, 3*time.Second, "down", servers[0])

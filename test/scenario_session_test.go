@@ -18,8 +18,7 @@ func TestScenario5SharedAddress(t *testing.T) {
 	load := func() []rig.Answer {
 		return p.Load(t.Context(), rig.Load{Connections: 32, Count: 5000}, func(i int) rig.Ask { return viewer("ch", i) })
 	}
-	load() // cold: a better-ranked server may not have answered in time
-	first := load()
+	first := settled(t, servers, 0, 10*time.Second, load)
 	got := allRedirected(t, "before the reloads", first, servers)
 	for _, o := range servers {
 		if n := got[o.Name]; n < 880 || n > 1120 {
@@ -75,14 +74,7 @@ func TestScenario6Drain(t *testing.T) {
 			load := func(first, n int) []rig.Answer {
 				return p.Load(t.Context(), rig.Load{Connections: 16, Count: n}, func(i int) rig.Ask { return viewer("ch", first+i) })
 			}
-			load(0, 1)
-			rig.Eventually(t, 3*time.Second, func() error { // all have answered
-				if got := tally(load(9000, 100), servers); len(got) != 4 {
-					return fmt.Errorf("%v", got)
-				}
-				return nil
-			})
-			before := load(0, 600)
+			before := settled(t, servers, 300*time.Millisecond, 10*time.Second, func() []rig.Answer { return load(0, 600) })
 			allRedirected(t, "before", before, servers)
 			drained := servers[0]
 			until := time.Now().Add(5 * time.Second)
@@ -98,7 +90,6 @@ func TestScenario6Drain(t *testing.T) {
 				}
 				allRedirected(t, "new sessions during the drain", load(10_000*(round+1), 200), servers[1:])
 				newcomers += 200
-				time.Sleep(200 * time.Millisecond)
 			}
 			if got := p.Status().State(drained.Name); got != "draining" {
 				t.Errorf("status says %s, expected draining", got)
@@ -180,8 +171,17 @@ func TestScenario7ReturnMove(t *testing.T) {
 				return p.Load(t.Context(), rig.Load{Connections: 4, Count: 60}, func(i int) rig.Ask { return viewer("ch", i) })
 			}
 			p.Get("/ch/index.m3u8?token=cold")
-			time.Sleep(400 * time.Millisecond) // all have answered
-			before := others()
+			asked := 2.0 // a ranked policy asks the best two
+			if policy == "first_response" {
+				asked = 3
+			}
+			rig.Eventually(t, 5*time.Second, func() error {
+				if n, _ := p.Metric(`pointsman_probe_results_total{kind="content",result="present"}`); n < asked {
+					return fmt.Errorf("%v servers have answered", n)
+				}
+				return nil
+			})
+			before := others() // once more below: a third time would move them, too
 			var got []string
 			for range 6 {
 				got = append(got, p.Get("/ch/index.m3u8?token=me").Location())
@@ -212,10 +212,19 @@ func TestScenario7ReturnFlood(t *testing.T) {
 		"return_evidence": "check", "server_status_cache_time_sec": 3600, "live_cache_time_sec": 3600,
 	})
 	p := rig.Start(t, c)
-	p.Get("/ch/index.m3u8")
-	time.Sleep(3500 * time.Millisecond)
-	p.Get("/ch/index.m3u8") // a playlist seen once is asked again to see it move
-	time.Sleep(1500 * time.Millisecond)
+	// A playlist seen once is asked again, to see it move; then it is believed for
+	// long. Each of these viewers is another and comes once.
+	viewers := 0
+	rig.Eventually(t, 10*time.Second, func() error {
+		p.Get(fmt.Sprintf("/ch/index.m3u8?token=%d", viewers))
+		viewers++
+		for _, o := range servers {
+			if n := o.Questions(); n < 2 {
+				return fmt.Errorf("%s was asked %d times", o.Name, n)
+			}
+		}
+		return nil
+	})
 	for _, o := range servers {
 		o.Forget()
 	}

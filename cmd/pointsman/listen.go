@@ -89,6 +89,7 @@ func (s *fcgiServer) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	defer func() {
 		if p := recover(); p != nil {
 			s.log.Error().Interface("panic", p).Msg("a FastCGI request ended in a panic")
+			rw.WriteHeader(http.StatusInternalServerError) // or the library says 200
 		}
 	}()
 	rw.Header()["Content-Type"] = nil // or the library guesses one for an answer without a body

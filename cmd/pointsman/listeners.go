@@ -64,8 +64,8 @@ func (svc *service) listen() (_ *listeners, err error) {
 	if svc.extra != nil {
 		opt.Extra = svc.extra(svc.core)
 	}
-	// Profiles take as long as they are asked to.
-	l.adminHTTP = newServer(e.Admin(opt), 2*time.Minute, svc.log)
+	l.adminHTTP = newServer(e.Admin(opt), 0, svc.log)
+	l.adminHTTP.ReadTimeout = 0 // a profile takes as long as it is asked to
 	return l, nil
 }
 

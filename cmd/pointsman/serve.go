@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/signal"
 	"reflect"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -64,8 +65,10 @@ type service struct {
 	extra func(c *core) http.Handler
 	ready func(viewers, admin net.Addr) // called once requests are accepted; may be nil
 
-	mu         sync.Mutex // reloads
-	doc        *config.Document
+	started *config.Document // what the listeners and the probes' client were made of
+
+	mu         sync.Mutex       // reloads
+	doc        *config.Document // in force
 	generation uint64
 	stamp      string
 
@@ -76,9 +79,13 @@ type service struct {
 
 // run serves until ctx ends.
 func (svc *service) run(ctx context.Context, sink io.Writer, findings []config.Finding) error {
+	hangups := make(chan os.Signal, 1)
+	signal.Notify(hangups, syscall.SIGHUP) // first of all: it would end the process otherwise
+	defer signal.Stop(hangups)
 	var metrics *redirector.Metrics
 	buffer := redirector.NewLogBuffer(sink, func(lines int) { metrics.LinesLost(lines) })
 	defer buffer.Close()
+	svc.started = svc.doc
 	log, decisions := newLog(buffer, svc.doc.Log.Level)
 	svc.log, svc.state = log, stateDir(svc.doc.Core.StateDir)
 	for _, f := range findings {
@@ -101,7 +108,7 @@ func (svc *service) run(ctx context.Context, sink io.Writer, findings []config.F
 	defer cancel()
 	c.board.Start(loops)
 	var background sync.WaitGroup
-	for _, loop := range []func(context.Context){svc.saveLoop, svc.hangupLoop, svc.watchLoop, svc.alarmLoop, listeners.certificateLoop(log)} {
+	for _, loop := range []func(context.Context){svc.saveLoop, svc.hangupLoop(hangups), svc.watchLoop, svc.alarmLoop, listeners.certificateLoop(log)} {
 		background.Go(func() { loop(loops) })
 	}
 	failed := listeners.serve()
@@ -128,7 +135,10 @@ func (svc *service) run(ctx context.Context, sink io.Writer, findings []config.F
 // drainDelay gives the balancer in front of us time to see that we are not
 // ready any more.
 func (svc *service) drainDelay(failed <-chan error) {
-	t := time.NewTimer(svc.doc.Core.DrainDelay)
+	svc.mu.Lock()
+	delay := svc.doc.Core.DrainDelay
+	svc.mu.Unlock()
+	t := time.NewTimer(delay)
 	defer t.Stop()
 	select {
 	case <-t.C:
@@ -144,7 +154,7 @@ func (svc *service) announce(ctx context.Context, l *listeners) {
 	case <-ctx.Done():
 		return
 	}
-	e := svc.log.Info().Str("viewers", l.viewers.Addr().String()).Str("protocol", string(svc.doc.Core.Protocol)).
+	e := svc.log.Info().Str("viewers", l.viewers.Addr().String()).Str("protocol", string(svc.started.Core.Protocol)).
 		Str("admin", l.admin.Addr().String())
 	if l.secure != nil {
 		e = e.Str("viewers_tls", l.secure.Addr().String())
@@ -211,17 +221,16 @@ func (svc *service) alarmLoop(ctx context.Context) {
 	}
 }
 
-// hangupLoop reloads on SIGHUP.
-func (svc *service) hangupLoop(ctx context.Context) {
-	hup := make(chan os.Signal, 1)
-	signal.Notify(hup, syscall.SIGHUP)
-	defer signal.Stop(hup)
-	for {
-		select {
-		case <-hup:
-			_ = svc.reload(false) // it has been logged
-		case <-ctx.Done():
-			return
+// hangupLoop reloads on every SIGHUP.
+func (svc *service) hangupLoop(hangups <-chan os.Signal) func(context.Context) {
+	return func(ctx context.Context) {
+		for {
+			select {
+			case <-hangups:
+				_ = svc.reload(false) // it has been logged
+			case <-ctx.Done():
+				return
+			}
 		}
 	}
 }
@@ -278,7 +287,7 @@ func (svc *service) tryReload(force bool) error {
 	if removed, had := removedServers(svc.core.engine.Table(), doc); 2*removed > had && !force {
 		return fmt.Errorf("%s removes %d of %d servers; if that is meant: POST /admin/reload?force=1", svc.path, removed, had)
 	}
-	for _, key := range fixedKeys(svc.doc, doc) {
+	for _, key := range fixedKeys(svc.started, doc) {
 		svc.log.Warn().Str("path", key).Msg("a changed key needs a restart to take effect")
 	}
 	if err := svc.core.swap(doc, svc.generation+1); err != nil {
@@ -320,29 +329,50 @@ func removedServers(t *farms.Table, doc *config.Document) (removed, had int) {
 	return removed, len(t.Servers)
 }
 
-// fixedKeys lists what differs between two documents and is read only at the
-// start.
-func fixedKeys(a, b *config.Document) []string {
-	x, y := a.Core, b.Core
-	// Those of core that a reload takes over.
-	x.Hosts, y.Hosts = nil, nil
-	x.HealthPath, y.HealthPath = "", ""
-	x.WatchConfig, y.WatchConfig = false, false
-	if !x.ProxyProtocol && !y.ProxyProtocol {
-		x.TrustedProxies, y.TrustedProxies = nil, nil
-		x.ClientIPHeader, y.ClientIPHeader = "", ""
-	}
+// fixedKeys lists the keys that a newer document changes against the one the
+// process started with, and that are read only then.
+func fixedKeys(started, newer *config.Document) []string {
 	var out []string
 	differ := func(key string, a, b any) {
 		if !reflect.DeepEqual(a, b) {
 			out = append(out, key)
 		}
 	}
-	differ("core", x, y)
-	differ("admin", a.Admin, b.Admin)
-	differ("probe.allow_networks", a.Probe.AllowNetworks, b.Probe.AllowNetworks)
-	differ("probe.user_agent", a.Probe.UserAgent, b.Probe.UserAgent)
-	differ("log.level", a.Log.Level, b.Log.Level)
+	// section compares every key of a section but those that a reload takes over.
+	section := func(name string, a, b any, followed ...string) {
+		x, y := reflect.ValueOf(a), reflect.ValueOf(b)
+		for i := range x.NumField() {
+			key := x.Type().Field(i).Tag.Get("json")
+			if key != "-" && !slices.Contains(followed, key) {
+				differ(name+"."+key, x.Field(i).Interface(), y.Field(i).Interface())
+			}
+		}
+	}
+	followed := []string{"hosts", "health_path", "watch_config", "drain_delay_sec"}
+	if !started.Core.ProxyProtocol && !newer.Core.ProxyProtocol {
+		followed = append(followed, "trusted_proxies", "client_ip_header")
+	}
+	section("core", started.Core, newer.Core, followed...)
+
+	type secret struct {
+		file  string
+		token config.Secret
+	}
+	a, b := started.Admin, newer.Admin
+	section("admin", a, b, "read_token_file", "act_token_file", "token_file")
+	if a.TokenFile != "" || b.TokenFile != "" {
+		differ("admin.token_file", secret{a.TokenFile, a.ReadToken}, secret{b.TokenFile, b.ReadToken})
+	} else {
+		differ("admin.read_token_file", secret{a.ReadTokenFile, a.ReadToken}, secret{b.ReadTokenFile, b.ReadToken})
+		differ("admin.act_token_file", secret{a.ActTokenFile, a.ActToken}, secret{b.ActTokenFile, b.ActToken})
+	}
+
+	if newer.Redirection.DecisionTimeout > started.Redirection.DecisionTimeout {
+		out = append(out, "redirection.decision_timeout_sec") // the listeners' deadlines are made for it
+	}
+	differ("probe.allow_networks", started.Probe.AllowNetworks, newer.Probe.AllowNetworks)
+	differ("probe.user_agent", started.Probe.UserAgent, newer.Probe.UserAgent)
+	differ("log.level", started.Log.Level, newer.Log.Level)
 	return out
 }
 

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
 // The files of core.state_dir.
@@ -30,7 +31,23 @@ func (d stateDir) prepare() error {
 	if err != nil {
 		return fmt.Errorf("writing to core.state_dir: %w", err)
 	}
-	return errors.Join(f.Close(), os.Remove(f.Name()))
+	return errors.Join(f.Close(), d.tidy())
+}
+
+// tidy removes what processes that were killed had begun to write.
+func (d stateDir) tidy() error {
+	list, err := os.ReadDir(string(d))
+	for _, e := range list {
+		for _, begun := range []string{".try-", "." + factsFile + "-", "." + overridesFile + "-"} {
+			if strings.HasPrefix(e.Name(), begun) {
+				err = errors.Join(err, os.Remove(filepath.Join(string(d), e.Name())))
+			}
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("tidying core.state_dir: %w", err)
+	}
+	return nil
 }
 
 // save writes a file whole: a reader finds the old one or the new one, also

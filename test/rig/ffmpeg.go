@@ -77,20 +77,22 @@ func codecs() []string {
 	}
 }
 
+// longest bounds a live channel, should nobody be left to kill its encoder.
+const longest = 10 * time.Minute
+
 func (f Form) live() []string {
-	return f.outputs(nil, []string{"-hls_list_size", "8"}, []string{"delete_segments"},
+	return f.outputs([]string{"-t", seconds(longest)}, []string{"-hls_list_size", "8"}, []string{"delete_segments"},
 		[]string{"-window_size", "30", "-extra_window_size", "4"})
 }
 
 func (f Form) recorded(length time.Duration) []string {
-	return f.outputs([]string{"-t", strconv.FormatFloat(length.Seconds(), 'f', 3, 64)},
+	return f.outputs([]string{"-t", seconds(length)},
 		[]string{"-hls_list_size", "0", "-hls_playlist_type", "vod"}, nil, nil)
 }
 
 // outputs are the arguments of the outputs that f names. Files appear whole:
 // half a playlist would be read as a short one.
 func (f Form) outputs(each, hls, hlsFlags, dash []string) []string {
-	seconds := strconv.Itoa(int(SegmentTime / time.Second))
 	var args []string
 	if f.HLS {
 		flags := append([]string{"temp_file", "independent_segments"}, hlsFlags...)
@@ -98,7 +100,7 @@ func (f Form) outputs(each, hls, hlsFlags, dash []string) []string {
 			flags = append(flags, "program_date_time")
 		}
 		args = append(append(append(args, each...), codecs()...),
-			"-f", "hls", "-hls_time", seconds, "-hls_flags", strings.Join(flags, "+"), "-master_pl_name", "index.m3u8")
+			"-f", "hls", "-hls_time", seconds(SegmentTime), "-hls_flags", strings.Join(flags, "+"), "-master_pl_name", "index.m3u8")
 		args = append(args, hls...)
 		if f.FMP4 {
 			args = append(args, "-hls_segment_type", "fmp4", "-hls_fmp4_init_filename", "init.mp4",
@@ -110,7 +112,7 @@ func (f Form) outputs(each, hls, hlsFlags, dash []string) []string {
 	}
 	if f.DASH {
 		args = append(append(append(args, each...), codecs()...),
-			"-f", "dash", "-seg_duration", seconds, "-use_timeline", "1", "-use_template", "1")
+			"-f", "dash", "-seg_duration", seconds(SegmentTime), "-use_timeline", "1", "-use_template", "1")
 		args = append(append(args, dash...), "manifest.mpd")
 	}
 	return args
@@ -155,24 +157,39 @@ type Played struct {
 	Warnings string        // what it complained about
 }
 
+// Player is an ffmpeg that plays.
+type Player struct {
+	t      testing.TB
+	url    string
+	length time.Duration
+	run    *Process
+}
+
 // Play has ffmpeg play a URL at its own speed (-re) for a length of media time
-// and decode it all. Without -re its DASH reader runs to the live edge and on
-// over segments that are not there yet.
-func Play(t testing.TB, url, agent string, length time.Duration) Played {
+// and decode it all; it does not wait for the end. Without -re its DASH reader
+// runs to the live edge and on over segments that are not there yet.
+func Play(t testing.TB, url, agent string, length time.Duration) *Player {
 	t.Helper()
-	p := Spawn(t, t.TempDir(), Tool(t, "ffmpeg"), "-hide_banner", "-nostdin", "-loglevel", "warning", "-nostats",
-		"-progress", "progress", "-re", "-user_agent", agent, "-rw_timeout", "15000000", "-i", url,
-		"-t", strconv.FormatFloat(length.Seconds(), 'f', 3, 64), "-map", "0:v:0", "-map", "0:a:0", "-f", "null", "-")
+	return &Player{t, url, length, Spawn(t, t.TempDir(), Tool(t, "ffmpeg"),
+		"-hide_banner", "-nostdin", "-loglevel", "warning", "-nostats", "-progress", "progress",
+		"-re", "-user_agent", agent, "-rw_timeout", "15000000", "-i", url,
+		"-t", seconds(length), "-map", "0:v:0", "-map", "0:a:0", "-f", "null", "-")}
+}
+
+// Wait waits until everything is played, or half as long again and some.
+func (p *Player) Wait() Played {
+	p.t.Helper()
+	const most = 30 * time.Second
 	select {
-	case <-p.exited:
-	case <-time.After(2*length + 30*time.Second):
-		t.Errorf("ffmpeg has not played %v of %s in %v: %s", length, url, 2*length+30*time.Second, p.Output())
-		p.Kill()
+	case <-p.run.exited:
+	case <-time.After(p.length*3/2 + most):
+		p.t.Errorf("ffmpeg has not played %v of %s in time: %s", p.length, p.url, p.run.Output())
+		p.run.Kill()
 	}
-	out := Played{Status: p.Wait(), Warnings: p.Output()}
-	progress, err := os.ReadFile(filepath.Join(p.cmd.Dir, "progress"))
+	out := Played{Status: p.run.Wait(), Warnings: p.run.Output()}
+	progress, err := os.ReadFile(filepath.Join(p.run.cmd.Dir, "progress"))
 	if err != nil {
-		t.Fatalf("ffmpeg played nothing of %s: %v: %s", url, err, out.Warnings)
+		p.t.Fatalf("ffmpeg played nothing of %s: %v: %s", p.url, err, out.Warnings)
 	}
 	for line := range strings.Lines(string(progress)) { // the last of each counts
 		name, value, _ := strings.Cut(strings.TrimSpace(line), "=")
@@ -187,6 +204,9 @@ func Play(t testing.TB, url, agent string, length time.Duration) Played {
 	}
 	return out
 }
+
+// seconds writes a duration as ffmpeg reads it.
+func seconds(d time.Duration) string { return strconv.FormatFloat(d.Seconds(), 'f', 3, 64) }
 
 // String is for messages.
 func (p Played) String() string {

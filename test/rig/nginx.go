@@ -30,8 +30,8 @@ const Files = `location / {
     }`
 
 // NewNginx starts an nginx on a free port of host, such as "127.0.0.11", with
-// the given directives inside its server block. It logs to the test when that
-// fails.
+// the given directives inside its server block. What it complained about is
+// logged when the test fails.
 func NewNginx(t testing.TB, host, directives string) *Nginx {
 	t.Helper()
 	n := &Nginx{t: t, bin: Tool(t, "nginx"), dir: t.TempDir(), Addr: freeAddr(t, host)}
@@ -46,9 +46,9 @@ func NewNginx(t testing.TB, host, directives string) *Nginx {
 	}
 	n.Start()
 	t.Cleanup(func() {
-		if t.Failed() {
-			errors, _ := os.ReadFile(n.file("error.log"))
-			t.Logf("nginx on %s said:\n%s%s", n.Addr, errors, n.run.Output())
+		errors, _ := os.ReadFile(n.file("error.log"))
+		if said := string(errors) + n.run.Output(); t.Failed() && said != "" {
+			t.Logf("nginx on %s said:\n%s", n.Addr, said)
 		}
 	})
 	return n

@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"net/netip"
 	"strings"
-	"testing"
 	"time"
 )
 
@@ -104,7 +103,6 @@ func (p *Pointsman) AdminAddr() string { return strings.TrimPrefix(p.Admin, "htt
 
 // Keep is one connection on which requests follow each other.
 type Keep struct {
-	t    testing.TB
 	conn net.Conn
 	r    *bufio.Reader
 }
@@ -117,19 +115,19 @@ func (p *Pointsman) KeepAlive() *Keep {
 		p.T.Fatal(err)
 	}
 	p.T.Cleanup(func() { _ = conn.Close() })
-	return &Keep{p.T, conn, bufio.NewReader(conn)}
+	return &Keep{conn, bufio.NewReader(conn)}
 }
 
-// Get writes one GET and reads its answer.
-func (k *Keep) Get(target string) Response {
-	k.t.Helper()
+// Get writes one GET, with header lines if need be, and reads its answer.
+func (k *Keep) Get(target string, lines ...string) (Response, error) {
 	_ = k.conn.SetDeadline(time.Now().Add(10 * time.Second))
-	if _, err := fmt.Fprintf(k.conn, "GET %s HTTP/1.1\r\nHost: tv.example.net\r\nUser-Agent: keep\r\n\r\n", target); err != nil {
-		k.t.Fatal(err)
+	var b strings.Builder
+	fmt.Fprintf(&b, "GET %s HTTP/1.1\r\nHost: tv.example.net\r\nUser-Agent: keep\r\n", target)
+	for _, line := range lines {
+		b.WriteString(line + "\r\n")
 	}
-	res, err := ReadResponse(k.r, http.MethodGet)
-	if err != nil {
-		k.t.Fatal(err)
+	if _, err := io.WriteString(k.conn, b.String()+"\r\n"); err != nil {
+		return Response{}, err
 	}
-	return res
+	return ReadResponse(k.r, http.MethodGet)
 }

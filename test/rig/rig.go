@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
@@ -32,11 +33,7 @@ func Root() string {
 }
 
 var build = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "pointsman-test-*")
-	if err != nil {
-		return "", err
-	}
-	bin := filepath.Join(dir, "pointsman")
+	bin := filepath.Join(Root(), "bin", "pointsman-test")
 	cmd := exec.Command("go", "build", "-o", bin, "./cmd/pointsman")
 	cmd.Dir = Root()
 	if out, err := cmd.CombinedOutput(); err != nil {
@@ -81,7 +78,6 @@ type Pointsman struct {
 	File    string // its configuration
 
 	cmd    *exec.Cmd
-	args   []string
 	exited chan struct{}
 
 	mu   sync.Mutex
@@ -394,13 +390,19 @@ func Eventually(t testing.TB, d time.Duration, f func() error) {
 	}
 }
 
-// FreePort returns a port that is free on loopback.
+// FreePort returns a port that is free on loopback. It lies below those that the
+// kernel gives to outgoing connections and to listeners that take any, so that
+// nobody has it before the caller does: a load opens many connections.
 func FreePort(t testing.TB) int {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	const from, tries = 12_000, 100
+	for range tries {
+		port := from + rand.IntN(32_000-from)
+		if l, err := net.Listen("tcp", fmt.Sprint("127.0.0.1:", port)); err == nil {
+			_ = l.Close()
+			return port
+		}
 	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port
+	t.Fatalf("none of %d ports is free", tries)
+	return 0
 }
