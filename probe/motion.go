@@ -18,14 +18,13 @@ type motion struct {
 // new memory and whether the playlist is frozen. An old time in the playlist
 // alone condemns nothing: encoders' clocks are wrong.
 func (m motion) observe(signature uint64, fresh bool, target time.Duration, now time.Time) (motion, bool) {
-	if fresh {
+	switch {
+	case m.movedAt.IsZero():
+		return motion{signature, now, fresh}, false
+	case m.signature != signature:
 		return motion{signature, now, true}, false
-	}
-	if m.movedAt.IsZero() {
-		return motion{signature, now, false}, false
-	}
-	if m.signature != signature {
-		return motion{signature, now, true}, false
+	case fresh:
+		return motion{signature, m.movedAt, true}, false
 	}
 	return m, now.Sub(m.movedAt) > time.Duration(frozenAfter*float64(target))
 }

@@ -42,7 +42,10 @@ func TestMotion(t *testing.T) {
 			{0, 900, false, false, false, 0}, {9 * s, 1, false, false, true, 9 * s},
 		}},
 		{"fresh_time_proves_it_at_the_first_look", 2 * s, []look{
-			{0, 7, true, false, true, 0}, {6 * s, 7, true, false, true, 6 * s},
+			{0, 7, true, false, true, 0}, {6 * s, 7, true, false, true, 0},
+		}},
+		{"frozen_as_soon_as_its_time_is_old", 2 * s, []look{
+			{0, 7, true, false, true, 0}, {14 * s, 7, true, false, true, 0}, {16 * s, 7, false, true, true, 0},
 		}},
 		{"fresh_once_and_then_no_more", 2 * s, []look{
 			{0, 7, true, false, true, 0}, {7 * s, 7, false, false, true, 0}, {8 * s, 7, false, true, true, 0},
