@@ -287,6 +287,8 @@ func (d *decision) refusal() Reason {
 			might = might || !d.opt.Busy
 		case WhyTrouble:
 			might = true
+		case WhyScheme:
+			might = might || held // it plays there, only not for this viewer
 		case WhyAbsent, WhyEnded:
 			refused = true
 		case WhyFrozen:

@@ -53,8 +53,8 @@ func NewAlarms(log zerolog.Logger, gauge func(code string, on bool)) *Alarms {
 	return &Alarms{log: log, gauge: gauge}
 }
 
-// Raise switches an alarm on until it is cleared. Raising it again changes
-// nothing.
+// Raise switches an alarm on until it is cleared. Raising it again changes only
+// what it says.
 func (a *Alarms) Raise(code Alarm, detail string) { a.raise(code, detail, time.Now(), false) }
 
 // Signal raises an alarm that goes by itself, a minute after the last signal
@@ -67,6 +67,9 @@ func (a *Alarms) raise(code Alarm, detail string, now time.Time, passing bool) {
 	s := &a.on[code]
 	s.last = now
 	if !s.since.IsZero() {
+		if !passing {
+			s.detail = detail // the newest word: another refused file has other errors
+		}
 		return
 	}
 	s.since, s.detail, s.passing = now, detail, passing

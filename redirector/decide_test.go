@@ -313,6 +313,9 @@ func TestRefreshNeverWaits(t *testing.T) {
 				<-time.After(2 * time.Second)
 				s.wants(s.visits(visit{}), "a", farms.ReasonOK, 0)
 				wantList(t, "asked past its age", s.p.questions(), "a")
+				if s.p.touched != 2 {
+					t.Errorf("noted as wanted %d times, want 2: it would be forgotten", s.p.touched)
+				}
 			})
 		})
 	}
@@ -331,6 +334,9 @@ func TestChildrenNeverAsk(t *testing.T) {
 		}
 		if q := s.p.questions(); len(q) > 0 {
 			t.Errorf("children had %v asked", q)
+		}
+		if s.p.touched > 0 {
+			t.Error("a child counts as a wish for a manifest")
 		}
 	})
 }

@@ -158,7 +158,7 @@ func FuzzExplainEqualsDecide(f *testing.F) {
 
 func TestExplainEqualsDecide(t *testing.T) {
 	t.Parallel()
-	randomWorlds(t, 400, checkExplain)
+	randomWorlds(t, 200, checkExplain)
 }
 
 func checkExplain(t *testing.T, data []byte) {

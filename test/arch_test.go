@@ -21,26 +21,32 @@ import (
 
 const module = "github.com/pointsman-tv/pointsman/"
 
-// house is the plan of the packages: which of our own each may import, and why
-// no other. Tests are free: they join what they test. A new package needs a row.
-var house = []struct {
+// room is one package in the plan: which of our own it may import, and why no
+// other. A planned one is in DESIGN's house and need not be there yet.
+type room struct {
 	pkg     string
 	may     []string
 	because string
-}{
-	{"farms", nil, "the domain is pure: no I/O, no clock, no logger, and nothing of ours below it, so that every door and every machine decides alike"},
-	{"farms/config", []string{"farms"}, "it turns a document into the domain's spec; what a listener or a probe makes of it is the command's to translate"},
-	{"archive", []string{"farms"}, "channel and window from a URL, and the arithmetic of coverage: pure, so that it is tested with tables alone"},
-	{"steering/playlist", nil, "a leaf that reads and edits playlists losslessly for whoever needs it: probes now, doors later"},
-	{"probe/fetch", []string{"farms"}, "the one bounded client that talks to servers; it knows how to ask, not what answers mean"},
-	{"probe", []string{"archive", "farms", "probe/fetch", "steering/playlist"}, "probes find out facts; who uses them declares what it needs, so the edge is unknown here"},
-	{"redirector/clientip", nil, "addresses are found before anything else is known, and hooks and RTSP will ask the same"},
-	{"redirector", []string{"archive", "farms", "redirector/clientip"}, "it sees health through the small interface it declares, never through probe: then it is tested without a network, and another prober can stand in"},
-	{"cmd/pointsman/demo", nil, "its servers and its page are strangers to the redirector, as an operator's are"},
-	{"cmd/pointsman", []string{"archive", "cmd/pointsman/demo", "farms", "farms/config", "probe", "probe/fetch", "redirector", "redirector/clientip"}, "the only place where all packages meet"},
-	{"test/rig", nil, "it sees the binary from outside, as an operator does"},
-	{"test/bench", []string{"test/rig"}, "it measures the binary from outside"},
-	{"test", nil, "it is tests alone"},
+	planned bool
+}
+
+// house is the plan of the packages. Tests are free: they join what they test. A
+// new package needs a row.
+var house = []room{
+	{pkg: "farms", because: "the domain is pure: no I/O, no clock, no logger, and nothing of ours below it, so that every door and every machine decides alike"},
+	{pkg: "farms/config", may: []string{"farms"}, because: "it turns a document into the domain's spec; what a listener or a probe makes of it is the command's to translate"},
+	{pkg: "archive", may: []string{"farms"}, because: "channel and window from a URL, and the arithmetic of coverage: pure, so that tables alone test it", planned: true},
+	{pkg: "steering/playlist", because: "a leaf that reads and edits playlists losslessly for whoever needs it: probes now, doors later"},
+	{pkg: "probe/fetch", may: []string{"farms"}, because: "the one bounded client that talks to servers; it knows how to ask, not what answers mean"},
+	{pkg: "probe/api", may: []string{"archive", "farms", "probe/fetch"}, because: "it asks one vendor's interface; when to ask is the board's", planned: true},
+	{pkg: "probe", may: []string{"archive", "farms", "probe/api", "probe/fetch", "steering/playlist"}, because: "probes find out facts; who uses them declares what it needs, so the edge is unknown here"},
+	{pkg: "redirector/clientip", because: "addresses are found before anything else is known, and hooks and RTSP will ask the same"},
+	{pkg: "redirector", may: []string{"archive", "farms", "redirector/clientip"}, because: "it sees health through the small interface it declares, never through probe: then it is tested without a network, and another prober can stand in"},
+	{pkg: "cmd/pointsman/demo", because: "its servers and its page are strangers to the redirector, as an operator's are"},
+	{pkg: "cmd/pointsman", may: []string{"archive", "cmd/pointsman/demo", "farms", "farms/config", "probe", "probe/api", "probe/fetch", "redirector", "redirector/clientip"}, because: "the only place where all packages meet"},
+	{pkg: "test/rig", because: "it sees the binary from outside, as an operator does"},
+	{pkg: "test/bench", may: []string{"test/rig"}, because: "it measures the binary from outside"},
+	{pkg: "test", because: "it is tests alone"},
 }
 
 // libraries are the required libraries that have one place.
@@ -102,6 +108,9 @@ func TestImportDirections(t *testing.T) {
 	for _, p := range packages(t) {
 		seen[p.name()] = true
 		i, ok := rows[p.name()]
+		if !ok && strings.HasPrefix(p.name(), "test/") {
+			continue // what helps tests; nothing else may import it
+		}
 		if !ok {
 			t.Errorf("package %s has no row in the plan of the house: say what it may import, and why no more", p.name())
 			continue
@@ -119,11 +128,11 @@ func TestImportDirections(t *testing.T) {
 		}
 	}
 	for _, row := range house {
-		if !seen[row.pkg] {
+		if !seen[row.pkg] && !row.planned {
 			t.Errorf("package %s is in the plan of the house and is gone", row.pkg)
 		}
 		for _, may := range row.may {
-			if !seen[may] {
+			if i, ok := rows[may]; !ok || !seen[may] && !house[i].planned {
 				t.Errorf("%s may import %s, which is gone", row.pkg, may)
 			}
 		}

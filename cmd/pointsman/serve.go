@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/signal"
 	"reflect"
+	"runtime/debug"
 	"slices"
 	"sync"
 	"syscall"
@@ -85,7 +86,6 @@ func (svc *service) run(ctx context.Context, sink io.Writer, findings []config.F
 	var metrics *redirector.Metrics
 	buffer := redirector.NewLogBuffer(sink, func(lines int) { metrics.LinesLost(lines) })
 	defer buffer.Close()
-	svc.started = svc.doc
 	log, decisions := newLog(buffer, svc.doc.Log.Level)
 	svc.log, svc.state = log, stateDir(svc.doc.Core.StateDir)
 	for _, f := range findings {
@@ -96,6 +96,8 @@ func (svc *service) run(ctx context.Context, sink io.Writer, findings []config.F
 		return err
 	}
 	metrics = c.metrics
+	svc.doc = withoutTable(svc.doc)
+	svc.started = svc.doc
 	svc.core, svc.generation, svc.stamp = c, 1, svc.fileStamp()
 	c.metrics.Reloaded(true, svc.generation, time.Now())
 	svc.restore()
@@ -261,6 +263,7 @@ func (svc *service) reload(force bool) error {
 	defer svc.mu.Unlock()
 	svc.stamp = svc.fileStamp()
 	err := svc.tryReload(force)
+	debug.FreeOSMemory() // what a large document leaves behind is more than all that runs
 	svc.core.metrics.Reloaded(err == nil, svc.generation, time.Now())
 	if err != nil {
 		svc.core.alarms.Raise(redirector.AlarmConfigRefused, err.Error())
@@ -294,8 +297,17 @@ func (svc *service) tryReload(force bool) error {
 		return err
 	}
 	svc.generation++
-	svc.doc = doc
+	svc.doc = withoutTable(doc)
 	return nil
+}
+
+// withoutTable returns what is still needed of a document once its table is
+// compiled. The subnets of a large operator are tens of megabytes, which would
+// be there twice or three times.
+func withoutTable(doc *config.Document) *config.Document {
+	slim := *doc
+	slim.Redirection.Farms, slim.Redirection.Locations = nil, nil
+	return &slim
 }
 
 // refusal joins the first errors of a document into one.
