@@ -4,6 +4,7 @@ package farms
 type Options struct {
 	Final bool // choose or refuse with what is known: nobody will be asked any more
 	Widen bool // the first farm was asked: ask all the others at once
+	Hurry bool // half the time is gone: ask everybody of a ranked farm, not the best two alone
 	Busy  bool // the question budget was spent: what is unanswered was never asked
 	Every bool // judge every farm and give every candidate its why; the choice stays the same
 }

@@ -207,6 +207,7 @@ func (d *decision) judgeUnanswered(c *Candidate) {
 // is known.
 func (d *decision) judgeChild(c *Candidate) {
 	c.Fact = d.known.Of(c.Member.Server.Endpoint)
+	c.soft = c.Fact == nil || c.Fact.HeldAt.IsZero() // behind those that had the channel
 	switch {
 	case c.Fact == nil || c.Fact.Presence == Unasked || c.Fact.Presence == Trouble:
 		c.rank |= rankStale

@@ -28,7 +28,11 @@ func (d *decision) pick(f *Farm, sp span, base rank) picked {
 		}
 		return p
 	}
-	p.asks = d.askRanked(f, cands, base, p.best, confirmed)
+	if d.opt.Hurry && !confirmed {
+		p.asks = d.askAll(cands, base)
+	} else {
+		p.asks = d.askRanked(f, cands, base, p.best, confirmed)
+	}
 	return p
 }
 

@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -30,6 +31,9 @@ func (b *Board) Ask(c farms.Content, servers []*farms.Server, force bool) farms.
 	defer e.mu.Unlock()
 	e.used.Store(now.UnixNano())
 	var out farms.Asked
+	if !e.known && len(servers) > enough {
+		servers = b.soonest(servers, now)
+	}
 	for _, fs := range servers {
 		s := (*b.servers.Load())[fs.Endpoint]
 		if s == nil || b.ctx == nil {
@@ -51,6 +55,10 @@ func (b *Board) Ask(c farms.Content, servers []*farms.Server, force bool) farms.
 			}
 			e.paid = now.Add(absentAge(set))
 		}
+		if !e.known && out.Opened+out.Joined >= enough && s.pace.Load().wait(now, true) > 0 {
+			out.Deferred++ // places are scarce: those that are asked already must do
+			continue
+		}
 		wait, ok := s.pace.Load().reserve(now, !e.known, set.DecisionTimeout)
 		if !ok {
 			out.Deferred++
@@ -63,6 +71,25 @@ func (b *Board) Ask(c farms.Content, servers []*farms.Server, force bool) farms.
 		e.asking = append(e.asking, s.endpoint)
 		b.loop.Go(func() { b.question(s, e, wait) })
 	}
+	return out
+}
+
+// enough is how many servers are asked about content that nobody has had when
+// their rates leave no place at once for more: so a farm learns many new
+// channels a second, and not as many as one server may be asked about.
+const enough = 2
+
+// soonest returns servers by how soon they have a place for a question about
+// content that nobody has had.
+func (b *Board) soonest(servers []*farms.Server, now time.Time) []*farms.Server {
+	wait := make(map[*farms.Server]time.Duration, len(servers))
+	for _, fs := range servers {
+		if s := (*b.servers.Load())[fs.Endpoint]; s != nil {
+			wait[fs] = s.pace.Load().wait(now, true)
+		}
+	}
+	out := slices.Clone(servers)
+	slices.SortStableFunc(out, func(x, y *farms.Server) int { return cmp.Compare(wait[x], wait[y]) })
 	return out
 }
 

@@ -1381,3 +1381,35 @@ func TestResultsAreClosed(t *testing.T) {
 		}
 	})
 }
+
+// TestScarcePlacesLearnManyChannels: when servers have few places for content
+// that nobody has had, each new channel is asked of some of them, so that a farm
+// learns as many channels as its rates together allow.
+func TestScarcePlacesLearnManyChannels(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const servers, channels = 10, 50
+		s := newScene(t, defaults())
+		for range servers {
+			s.serve(http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) { fmt.Fprint(rw, vodPlaylist) }))
+		}
+		s.load(s.spec(servers), defaults())
+		s.start()
+		asked := make([]farms.Content, channels)
+		for i := range asked {
+			asked[i] = farms.Content{Channel: fmt.Sprintf("ch%d", i), Path: fmt.Sprintf("/ch%d/index.m3u8", i), Protocol: farms.ProtocolHLS}
+			if a := s.board.Ask(asked[i], s.table.Servers, false); a.Opened == 0 {
+				t.Errorf("nobody is asked about channel %d: %+v", i, a)
+			}
+		}
+		s.after(1500 * time.Millisecond)
+		for i, c := range asked {
+			known := s.board.Content(c)
+			if known == nil || len(known.Facts) == 0 {
+				t.Errorf("nothing is known of channel %d within a decision's deadline", i)
+			}
+		}
+	})
+}
+
+const vodPlaylist = "#EXTM3U\n#EXT-X-TARGETDURATION:4\n#EXTINF:4,\na.ts\n#EXT-X-ENDLIST\n"

@@ -61,6 +61,28 @@ func (w *window) take(at time.Time) {
 func (p *pace) reserve(now time.Time, stranger bool, maxWait time.Duration) (wait time.Duration, ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	w, at := p.place(now, stranger)
+	wait = at.Sub(now)
+	if wait > maxWait {
+		return wait, false
+	}
+	w.take(at)
+	if stranger {
+		p.strangers.take(at)
+	}
+	return wait, true
+}
+
+// wait returns how long the next place would have to be waited for.
+func (p *pace) wait(now time.Time, stranger bool) time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	_, at := p.place(now, stranger)
+	return at.Sub(now)
+}
+
+// place returns the window of the next place and when it is. p.mu is held.
+func (p *pace) place(now time.Time, stranger bool) (*window, time.Time) {
 	w, at := &p.shared, p.shared.earliest(now)
 	if stranger {
 		if t := p.strangers.earliest(now); t.After(at) {
@@ -71,15 +93,7 @@ func (p *pace) reserve(now time.Time, stranger bool, maxWait time.Duration) (wai
 			w, at = &p.own, t
 		}
 	}
-	wait = at.Sub(now)
-	if wait > maxWait {
-		return wait, false
-	}
-	w.take(at)
-	if stranger {
-		p.strangers.take(at)
-	}
-	return wait, true
+	return w, at
 }
 
 // begin waits for a free slot; the caller must call end when it returns nil.

@@ -224,8 +224,8 @@ func (e *Engine) choose(ctx context.Context, w *work, v *view) {
 }
 
 // wait is the slow half of choose: the first farm's servers are asked, then all
-// the others at once, under one deadline; half of it gone, nobody waits for the
-// first farm alone.
+// the others at once, under one deadline; half of it gone, nobody waits any more
+// for the first farm alone, nor for the best two of a ranked farm.
 func (e *Engine) wait(ctx context.Context, w *work, v *view, known *farms.Known, c farms.Choice) farms.Choice {
 	start := w.query.Now
 	defer func() { w.decision.Waited = time.Since(start) }()
@@ -276,14 +276,15 @@ func (e *Engine) wait(ctx context.Context, w *work, v *view, known *farms.Known,
 		} else {
 			underway := asked.Opened+asked.Joined > 0
 			if len(c.Ask) == 0 || !underway && (asked.Busy || asked.Deferred > 0) {
-				if opt.Widen || len(w.order) == 1 || len(c.Ask) == 0 {
+				if opt.Hurry || len(c.Ask) == 0 {
+					opt.Busy = opt.Busy || asked.Deferred > 0 // nobody had a place for the question
 					return final()
 				}
-				opt.Widen = true
+				opt.Widen, opt.Hurry = true, true
 				c = again()
 				continue
 			}
-			if !opt.Widen && len(w.order) > 1 {
+			if !opt.Hurry {
 				until = minTime(deadline, half)
 			}
 		}
@@ -300,8 +301,8 @@ func (e *Engine) wait(ctx context.Context, w *work, v *view, known *farms.Known,
 		switch {
 		case !now.Before(deadline):
 			return final()
-		case c.Chosen == nil && !opt.Widen && !now.Before(half):
-			opt.Widen = true
+		case c.Chosen == nil && !now.Before(half):
+			opt.Widen, opt.Hurry = true, true
 		}
 		known = e.prober.Content(w.query.Content)
 		c = again()

@@ -241,7 +241,7 @@ func TestBusyAndDeferred(t *testing.T) {
 			for _, x := range s.table.Servers {
 				s.p.deferred[x.Endpoint] = true
 			}
-		}, "", farms.ReasonFarmDown, 0},
+		}, "", farms.ReasonBusy, 0},
 		{"no_place_in_the_first_farm", func(s *stage) {
 			s.p.deferred[s.server("a").Endpoint], s.p.deferred[s.server("b").Endpoint] = true, true
 			s.answers("c", 40*ms, farms.Present)
@@ -294,6 +294,27 @@ func TestNoMoreThanMaxWaiting(t *testing.T) {
 		s.e.waiting.Store(maxWaiting - 1)
 		s.wants(s.visits(visit{}), "a", farms.ReasonOK, 10*ms)
 	})
+}
+
+// TestRankedFarmHurries: when the best two of a ranked farm are silent, the
+// others are asked at half of the deadline, whichever of them has it.
+func TestRankedFarmHurries(t *testing.T) {
+	t.Parallel()
+	for _, policy := range []string{"content_id", "weight", "share"} {
+		for _, holder := range []string{"a", "b", "c", "d", "e"} {
+			t.Run(policy+"/"+holder, func(t *testing.T) {
+				t.Parallel()
+				in(t, func(t *testing.T) {
+					s := newStage(t, policy+" a b c d e")
+					s.answers(holder, 40*ms, farms.Present)
+					d := s.visits(visit{})
+					if d.Server == nil || d.Server.Name != holder {
+						t.Fatalf("decided %v (%s) after %v, want %s: the others are silent", d.Server, d.Reason, d.Waited, holder)
+					}
+				})
+			})
+		}
+	}
 }
 
 // TestRefreshNeverWaits: a present fact past its age serves while it is asked

@@ -47,6 +47,11 @@ func TestScenario4KilledUnderLoad(t *testing.T) {
 	settled(t, servers, 0, 30*time.Second, func() []rig.Answer {
 		return p.Load(t.Context(), rig.Load{Connections: 16, Count: channels}, ask)
 	})
+	delete(c, "probe")
+	p.Write(c)
+	if res := p.Operator(http.MethodPost, "/admin/reload", ""); res.StatusCode != http.StatusOK {
+		t.Fatalf("reloading: %d %s", res.StatusCode, res.Body)
+	}
 	rig.Eventually(t, 20*time.Second, func() error {
 		b, err := os.ReadFile(filepath.Join(state, "facts.jsonl"))
 		if n := bytes.Count(b, []byte("\n")); err != nil || n != channels+1 {
@@ -55,8 +60,6 @@ func TestScenario4KilledUnderLoad(t *testing.T) {
 		return nil
 	})
 
-	delete(c, "probe")
-	p.Write(c)
 	under, end := context.WithCancel(t.Context())
 	loaded := make(chan []rig.Answer, 1)
 	go func() {
@@ -64,7 +67,7 @@ func TestScenario4KilledUnderLoad(t *testing.T) {
 	}()
 	before, _ := p.Metric(redirects)
 	rig.Eventually(t, 10*time.Second, func() error {
-		if now, _ := p.Metric(redirects); now < before+1000 {
+		if now, _ := p.Metric(redirects); now < before+500 {
 			return fmt.Errorf("%v redirects so far", now-before)
 		}
 		return nil
@@ -77,7 +80,7 @@ func TestScenario4KilledUnderLoad(t *testing.T) {
 			answered++
 		}
 	}
-	if answered < 100 {
+	if answered < 500 {
 		t.Errorf("%d viewers were answered before the kill: it was not under load", answered)
 	}
 
@@ -96,7 +99,7 @@ func TestScenario4KilledUnderLoad(t *testing.T) {
 		status[a.Status]++
 		slowest = max(slowest, a.Took)
 		byFile[fmt.Sprint(files[i/channels%len(files)], " ", a.Status, " ", a.Reason)]++
-		if a.Status != http.StatusFound {
+		if a.Status != http.StatusFound || files[i/channels%len(files)] != "index.m3u8" {
 			continue
 		}
 		if s := at(servers, a.Location); s == nil || !holds(indexOf(servers, s), i%channels) {
@@ -116,16 +119,16 @@ func TestScenario4KilledUnderLoad(t *testing.T) {
 }
 
 // withinRate fails the test when a server was asked more than so many questions
-// in any second. The machine may have stood still for as long as the slowest
-// answer took that needed no question; what was asked during that time came all
-// together, so that the second is shorter by it.
+// a second. What left within the rate may come in closer together on a machine
+// that has much else to do, and after it stood still (for as long as the slowest
+// answer took that needed no question), so that the second is cut short.
 func withinRate(t testing.TB, o *rig.Origin, perSec int, slowest time.Duration) {
 	t.Helper()
-	window := time.Second - slowest - 50*time.Millisecond
+	window := 700*time.Millisecond - slowest
 	five := o.Busiest(5 * time.Second)
-	if window < 500*time.Millisecond {
+	if window < 300*time.Millisecond {
 		t.Logf("%s: an answer took %v: the rate within a second cannot be judged", o.Name, slowest)
-		window = 500 * time.Millisecond
+		window = 300 * time.Millisecond
 	} else if n := o.Busiest(window); n > perSec {
 		t.Errorf("%s was asked %d times within %v, expected at most %d a second", o.Name, n, window, perSec)
 	}
@@ -157,7 +160,7 @@ func TestScenarioCrowdOnColdChannel(t *testing.T) {
 		backup       bool // the servers with the channel are a farm of their own
 	}{
 		{"first_response", "first_response", 0, 0, []time.Duration{20, 20, 20, 20, 20}, 2, false},
-		{"first_response_uneven", "first_response", 0, 0, []time.Duration{20, 25, 300, 300, 600}, 2, false},
+		{"first_response_uneven", "first_response", 0, 0, []time.Duration{20, 25, 300, 300, 600}, 1, false},
 		{"first_response_two_have_it", "first_response", 0, 3, []time.Duration{20, 20, 20, 30, 30}, 2, false},
 		{"first_response_one_has_it", "first_response", 0, 4, []time.Duration{20, 20, 20, 20, 100}, 1, false},
 		{"content_id", "content_id", 0, 0, []time.Duration{20, 20, 20, 20, 20}, 1, false},

@@ -74,7 +74,7 @@ func TestScenario2OnlyGuarded(t *testing.T) {
 			}
 			p := rig.Start(t, scene(farmOf("main", policy, servers[:2]), farmOf("backup", policy, servers[2:])))
 			answers := p.Load(t.Context(), rig.Load{Connections: 50, Count: 1000}, func(i int) rig.Ask {
-				return viewer(fmt.Sprint("ch", i%20), i)
+				return viewer(fmt.Sprint("ch", i%8), i)
 			})
 			got := allRedirected(t, "only guarded", answers, servers)
 			if lines, on := alarmLines(p, "only_guarded"), alarmGauge(p, "only_guarded"); lines != 1 || on != 1 {
@@ -89,7 +89,8 @@ func TestScenario2OnlyGuarded(t *testing.T) {
 func TestScenarioServerKilled(t *testing.T) {
 	t.Parallel()
 	servers := liveServers(t, "edge", 5)
-	p := rig.Start(t, with(scene(farmOf("main", "content_id", servers)), "redirection", fastStatus()))
+	c := with(scene(farmOf("main", "content_id", servers)), "redirection", fastStatus())
+	p := rig.Start(t, with(c, "probe", rig.Config{"max_per_sec_per_server": 200}))
 	ask := func(i int) rig.Ask { return viewer(fmt.Sprint("ch", i), 1) }
 	load := func() []rig.Answer {
 		return p.Load(t.Context(), rig.Load{Connections: 32, Count: 200}, ask)
