@@ -9,6 +9,10 @@
 // Status codes and content types lie: MistServer says 200 with an #EXT-X-ERROR inside, a balancer says 200 "FULL", a
 // proxy says 200 with a page of HTML. [Sniff] tells by content what a body is; the parsers tell what it says.
 //
+// A judge of archives asks another question: which stretches of time does this playlist hold? [ReadHLS], [ReadMPD] and
+// [ReadSmooth] answer it with a [Recorded] in unix milliseconds. They guess nothing: what has no place on the wall clock
+// is counted, not placed.
+//
 // All input is taken as hostile. The caller bounds the body; this package bounds lines, elements, depth, what it
 // keeps, and the length of its error messages, and does its arithmetic without overflow. Nothing here does I/O, reads a
 // clock or keeps a reference to the body it was given.

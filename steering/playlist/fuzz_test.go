@@ -2,6 +2,7 @@ package playlist_test
 
 import (
 	"math"
+	"reflect"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -117,6 +118,109 @@ func FuzzParseSmooth(f *testing.F) {
 		if min(s.Duration, s.DVRWindow, s.LastEnd) < 0 || s.Chunks < 0 || s.Chunks > math.MaxInt64/2 {
 			t.Errorf("numbers out of range in %+v", s)
 		}
+	})
+}
+
+// checkRecorded holds what was read to what Recorded promises.
+func checkRecorded(t *testing.T, body []byte, read func([]byte) (*playlist.Recorded, error)) (*playlist.Recorded, bool) {
+	t.Helper()
+	r, err := read(body)
+	if err != nil {
+		checkError(t, err)
+		return nil, false
+	}
+	again, err := read(body)
+	if err != nil || !reflect.DeepEqual(again, r) {
+		t.Errorf("the same body gave %+v and %+v, error %v", r, again, err)
+	}
+	const year2000, year2100 = 946684800000, 4102444800000
+	last := int64(year2000) - 1
+	for _, s := range r.Spans {
+		if s.From <= last || s.To <= s.From || s.To > year2100 {
+			t.Fatalf("span %v after one that ends at %d", s, last)
+		}
+		last = s.To
+	}
+	if r.Unplaced < 0 || r.Segment < 0 || r.Depth < 0 || len(r.Spans) > 10_000 || len(r.ServerError) > 250 {
+		t.Errorf("out of range: %+v", r)
+	}
+	if (r.Multivariant || r.ServerError != "") && (len(r.Spans) > 0 || r.Unplaced > 0) {
+		t.Errorf("something recorded where there is nothing: %+v", r)
+	}
+	for _, now := range []int64{0, year2000, year2100} {
+		last := int64(math.MinInt64)
+		for _, s := range r.SpansAt(now) {
+			if s.From <= last || s.To <= s.From {
+				t.Fatalf("SpansAt(%d): span %v after one that ends at %d", now, s, last)
+			}
+			last = s.To
+		}
+	}
+	return r, true
+}
+
+func FuzzReadHLS(f *testing.F) {
+	for _, seed := range []string{
+		"", mistError, lowLatency, "#EXTM3U\n#EXT-X-STREAM-INF:BANDWIDTH=1\nv.m3u8\n",
+		"#EXTM3U\n#EXTINF:4,\n1\n#EXT-X-GAP\n#EXTINF:4,\n2\n#EXT-X-PROGRAM-DATE-TIME:2026-11-30T10:00:00Z\n#EXTINF:4,\n3\n#EXT-X-DISCONTINUITY\n#EXTINF:4,\n4\n",
+		"#EXTM3U\n#EXT-X-PROGRAM-DATE-TIME:2099-12-31T23:59:59+0100\n#EXTINF:9223372035.9,\n1\n#EXT-X-PROGRAM-DATE-TIME:2000-01-01T00:00:00Z\n#EXTINF:.0005,\n2\n",
+		"#EXTM3U\n#EXT-X-PROGRAM-DATE-TIME:2026-11-30T10:00:00-05:30\n#EXT-X-PART:DURATION=1\n#EXT-X-PART:DURATION=1,GAP=YES\n#EXT-X-PART:DURATION=1\n",
+		"#EXTM3U\n#EXTINF:9223372035,\n1\n#EXT-X-PROGRAM-DATE-TIME:2000-01-01T00:00:00Z\n#EXTINF:1,\n2\n",
+	} {
+		f.Add([]byte(seed))
+	}
+	for _, name := range []string{"ffmpeg-live.m3u8", "ffmpeg-multivariant.m3u8", "ffmpeg-vod-fmp4.m3u8", "ffmpeg-archive-resumed.m3u8"} {
+		f.Add(testdata(f, name))
+	}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		r, ok := checkRecorded(t, body, playlist.ReadHLS)
+		h, err := playlist.ParseHLS(body)
+		if err != nil {
+			return
+		}
+		switch {
+		case !ok && len(body) < 100_000: // too short for too many pieces
+			t.Errorf("ParseHLS read what ReadHLS refused")
+		case !ok:
+		case r.Multivariant != h.Multivariant:
+			t.Errorf("multivariant: %v for ReadHLS, %v for ParseHLS", r.Multivariant, h.Multivariant)
+		case !h.Multivariant && h.ServerError == "" && h.Segments == 0 && h.Parts == 0 && (len(r.Spans) > 0 || r.Unplaced > 0):
+			t.Errorf("nothing can be fetched, but there is %+v", r)
+		}
+	})
+}
+
+func FuzzReadMPD(f *testing.F) {
+	for _, seed := range []string{
+		"", "<MPD/>", dynamicMPD(start2026, `<SegmentTimeline><S t="65000" d="2000" r="4"/><S d="1500" r="-1"/><S t="90000" d="1"/></SegmentTimeline>`),
+		dynamicMPD(start2026, ``), strings.Replace(dynamicMPD(start2026, ``), "dynamic", "static", 1),
+		dynamicMPD(start2026, `<SegmentTimeline><S d="9223372036854775807"/></SegmentTimeline>`),
+		`<MPD mediaPresentationDuration="PT9S"><Period duration="PT9223372035S"><AdaptationSet/></Period><Period duration="PT9223372035S"><AdaptationSet/></Period><Period start="PT1S"><AdaptationSet/></Period></MPD>`,
+		`<MPD availabilityStartTime="9999-12-31T23:59:59Z" type="dynamic" timeShiftBufferDepth="PT9223372035S"><Period start="PT9223372035S"><AdaptationSet/></Period></MPD>`,
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Add(testdata(f, "ffmpeg-live.mpd"))
+	f.Add(testdata(f, "ffmpeg-static.mpd"))
+	f.Fuzz(func(t *testing.T, body []byte) {
+		if r, ok := checkRecorded(t, body, playlist.ReadMPD); ok && r.Ended && !r.OpenSince.IsZero() {
+			t.Errorf("a static MPD promises more: %+v", r)
+		}
+	})
+}
+
+func FuzzReadSmooth(f *testing.F) {
+	for _, seed := range []string{
+		"", mistSmooth, utf16LE(mistSmooth, true), utf16BE(mistSmooth, false),
+		`<SmoothStreamingMedia><StreamIndex><c t="17960000000000000" d="20000000"/><c t="17960000030000001"/><c d="5"/></StreamIndex></SmoothStreamingMedia>`,
+		`<SmoothStreamingMedia><StreamIndex><c t="639315968000000000" d="20000000"/><c t="0" d="1"/></StreamIndex></SmoothStreamingMedia>`,
+		`<SmoothStreamingMedia TimeScale="1"><StreamIndex><c t="1796000000" d="9223372034000000000"/></StreamIndex></SmoothStreamingMedia>`,
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Add(testdata(f, "ffmpeg-vod.ismc"))
+	f.Fuzz(func(t *testing.T, body []byte) {
+		_, _ = checkRecorded(t, body, playlist.ReadSmooth)
 	})
 }
 

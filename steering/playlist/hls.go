@@ -99,7 +99,7 @@ func (v *Variant) cheaper(than *Variant) bool {
 func ParseHLS(body []byte) (*HLS, error) {
 	text, hasBOM := stripBOM(body)
 	p := hlsParser{HLS: HLS{BOM: hasBOM}, lines: newLineScanner(text)}
-	if err := p.header(); err != nil {
+	if err := readHeader(p.lines); err != nil {
 		return nil, err
 	}
 	for {

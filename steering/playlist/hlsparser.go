@@ -66,9 +66,10 @@ func isMultivariantTag(name []byte) bool {
 	}
 }
 
-func (p *hlsParser) header() error {
+// readHeader reads up to #EXTM3U, before which only blank lines may stand.
+func readHeader(lines *lineScanner) error {
 	for {
-		line, ok, err := p.lines.next()
+		line, ok, err := lines.next()
 		switch {
 		case err != nil:
 			return err
@@ -77,7 +78,7 @@ func (p *hlsParser) header() error {
 		case isHeader(line):
 			return nil
 		case len(line) > 0:
-			return lineError(p.lines.number, "is %s, expected #EXTM3U", quote(string(line[:min(len(line), maxQuoted+1)])))
+			return lineError(lines.number, "is %s, expected #EXTM3U", quote(string(line[:min(len(line), maxQuoted+1)])))
 		}
 	}
 }
@@ -90,10 +91,7 @@ func (p *hlsParser) tag(line []byte) (err error) {
 	}
 	switch string(name) {
 	case "#EXTINF":
-		if end := bytes.IndexAny(value, ", \t"); end >= 0 {
-			value = value[:end]
-		}
-		p.next.duration, err = p.seconds(name, value)
+		p.next.duration, err = p.lines.segmentDuration(name, value)
 		p.next.isSegment = true
 		p.longestSegment = max(p.longestSegment, p.next.duration)
 	case "#EXT-X-PROGRAM-DATE-TIME":
@@ -110,11 +108,11 @@ func (p *hlsParser) tag(line []byte) (err error) {
 			p.clock = playlistClock{}
 		}
 	case "#EXT-X-TARGETDURATION":
-		p.TargetDuration, err = p.seconds(name, value)
+		p.TargetDuration, err = p.lines.seconds(name, value)
 	case "#EXT-X-MEDIA-SEQUENCE":
-		p.MediaSequence, err = p.number(name, value)
+		p.MediaSequence, err = p.lines.whole(name, value)
 	case "#EXT-X-DISCONTINUITY-SEQUENCE":
-		p.DiscontinuitySequence, err = p.number(name, value)
+		p.DiscontinuitySequence, err = p.lines.whole(name, value)
 	case "#EXT-X-PLAYLIST-TYPE":
 		if string(value) == "EVENT" || string(value) == "VOD" {
 			p.Type = string(value)
@@ -212,30 +210,41 @@ func (p *hlsParser) segment(line []byte) {
 	}
 }
 
-// part reads an EXT-X-PART, a piece of the segment whose URI line comes later or not yet.
-func (p *hlsParser) part(list attributes) error {
-	var duration time.Duration
-	var uri []byte
-	gap := false
+// hlsPart is an EXT-X-PART, a piece of the segment whose URI line comes later or not yet.
+type hlsPart struct {
+	duration time.Duration
+	uri      []byte
+	gap      bool
+}
+
+func readPart(lines *lineScanner, list attributes) (part hlsPart, err error) {
 	for name, value, ok := list.next(); ok; name, value, ok = list.next() {
 		switch string(name) {
 		case "DURATION":
-			if duration, ok = parseSeconds(value); !ok {
-				return p.badSeconds("EXT-X-PART DURATION", value)
+			if part.duration, ok = parseSeconds(value); !ok {
+				return hlsPart{}, lines.badSeconds("EXT-X-PART DURATION", value)
 			}
 		case "URI":
-			uri = value
+			part.uri = value
 		case "GAP":
-			gap = string(value) == "YES"
+			part.gap = string(value) == "YES"
 		}
+	}
+	return part, nil
+}
+
+func (p *hlsParser) part(list attributes) error {
+	part, err := readPart(p.lines, list)
+	if err != nil {
+		return err
 	}
 	p.LowLatency = true
 	p.listedParts++
-	p.lastPart = uri
-	p.partsDuration = addDuration(p.partsDuration, duration)
-	if !gap {
+	p.lastPart = part.uri
+	p.partsDuration = addDuration(p.partsDuration, part.duration)
+	if !part.gap {
 		p.Parts++
-		p.fetchablePart, p.end = uri, p.clock.plus(p.partsDuration)
+		p.fetchablePart, p.end = part.uri, p.clock.plus(p.partsDuration)
 	}
 	return nil
 }
@@ -260,24 +269,4 @@ func (p *hlsParser) finish() {
 		signature = signature.text(p.lastSegment).text(p.lastPart)
 	}
 	p.Signature = uint64(signature)
-}
-
-func (p *hlsParser) seconds(name, value []byte) (time.Duration, error) {
-	seconds, ok := parseSeconds(value)
-	if !ok {
-		return 0, p.badSeconds(string(name[1:]), value)
-	}
-	return seconds, nil
-}
-
-func (p *hlsParser) badSeconds(name string, value []byte) error {
-	return lineError(p.lines.number, "%s is %s, expected a number of seconds", name, quote(string(value)))
-}
-
-func (p *hlsParser) number(name, value []byte) (uint64, error) {
-	number, ok := parseWhole(value)
-	if !ok {
-		return 0, lineError(p.lines.number, "%s is %s, expected a whole number", name[1:], quote(string(value)))
-	}
-	return number, nil
 }

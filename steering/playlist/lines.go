@@ -1,6 +1,9 @@
 package playlist
 
-import "bytes"
+import (
+	"bytes"
+	"time"
+)
 
 const (
 	maxLineBytes = 64 << 10  // keys and DATERANGEs are long; nothing a player understands is longer than this
@@ -47,6 +50,36 @@ func (s *lineScanner) next() (line []byte, ok bool, err error) {
 		return nil, false, lineError(s.number, "is %d bytes long, expected at most %d", len(line), maxLineBytes)
 	}
 	return trimBlanks(line), true, nil
+}
+
+// segmentDuration reads the value of EXTINF, where a title, or the attributes of a channel list, may follow the seconds.
+func (s *lineScanner) segmentDuration(name, value []byte) (time.Duration, error) {
+	if end := bytes.IndexAny(value, ", \t"); end >= 0 {
+		value = value[:end]
+	}
+	return s.seconds(name, value)
+}
+
+// seconds reads the value of the tag on the line returned last.
+func (s *lineScanner) seconds(name, value []byte) (time.Duration, error) {
+	seconds, ok := parseSeconds(value)
+	if !ok {
+		return 0, s.badSeconds(string(name[1:]), value)
+	}
+	return seconds, nil
+}
+
+func (s *lineScanner) badSeconds(name string, value []byte) error {
+	return lineError(s.number, "%s is %s, expected a number of seconds", name, quote(string(value)))
+}
+
+// whole reads the value of the tag on the line returned last.
+func (s *lineScanner) whole(name, value []byte) (uint64, error) {
+	number, ok := parseWhole(value)
+	if !ok {
+		return 0, lineError(s.number, "%s is %s, expected a whole number", name[1:], quote(string(value)))
+	}
+	return number, nil
 }
 
 // trimBlanks takes off spaces and tabs; bytes.TrimSpace would decode UTF-8 for nothing.

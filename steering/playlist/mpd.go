@@ -50,13 +50,13 @@ func ParseMPD(body []byte) (*MPD, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := mpdParser{xml: reader, signature: fingerprintStart, lengthKnown: true, periodEndKnown: true}
+	p := mpdParser{xml: reader, signature: fingerprintStart, lengthKnown: true, period: beforeFirstPeriod()}
 	if err := p.header(root); err != nil {
 		return nil, err
 	}
 	err = reader.children(func(child element) error {
 		if child.Name.Local == "Period" {
-			return p.period(child)
+			return p.readPeriod(child)
 		}
 		return nil
 	})
@@ -80,43 +80,23 @@ type mpdParser struct {
 	length      time.Duration // of all Periods so far
 	lengthKnown bool
 
-	periodStart      time.Duration
-	periodStartKnown bool
-	periodEnd        time.Duration // of the Period before, which is where the next one starts that does not say
-	periodEndKnown   bool
-	longestTimeline  time.Duration // of this Period
+	period          periodTimes
+	longestTimeline time.Duration // of this Period
 }
 
-// addressing is what SegmentTemplate and SegmentList say for the levels below them (ISO/IEC 23009-1 §5.3.9.1).
-type addressing struct{ timescale, offset uint64 }
-
-func (p *mpdParser) header(root element) (err error) {
-	kind, _ := root.text("type")
-	p.Dynamic = kind == "dynamic"
-	if text, present := root.text("availabilityStartTime"); present {
-		start, ok := parseDateTime(text)
-		if !ok && p.Dynamic { // a static MPD has no use for it
-			return root.fail("MPD@availabilityStartTime is %s, expected a date and time such as 2026-01-31T12:00:00Z", quote(text))
-		}
-		p.AvailabilityStart = start
-	}
-	for _, attribute := range []struct {
-		name string
-		into *time.Duration
-	}{
-		{"mediaPresentationDuration", &p.Duration},
-		{"timeShiftBufferDepth", &p.TimeShiftBufferDepth},
-		{"minimumUpdatePeriod", &p.MinimumUpdatePeriod},
-		{"maxSegmentDuration", &p.MaxSegmentDuration},
-	} {
-		if *attribute.into, _, err = root.duration(attribute.name); err != nil {
-			return err
-		}
-	}
-	return nil
+// periodTimes is where a Period stands on the presentation's clock (ISO/IEC 23009-1 §5.3.2.1).
+type periodTimes struct {
+	start, duration time.Duration
+	startKnown      bool
+	durationKnown   bool
 }
 
-func (p *mpdParser) period(period element) error {
+// beforeFirstPeriod ends at 0, where the first Period starts that does not say.
+func beforeFirstPeriod() periodTimes { return periodTimes{startKnown: true, durationKnown: true} }
+
+// next moves on to the Period that follows. Without a start it begins where the one before ends; when that is open too,
+// the Period is announced early and nothing in it has a time yet.
+func (t *periodTimes) next(period element) error {
 	start, hasStart, err := period.duration("start")
 	if err != nil {
 		return err
@@ -125,23 +105,66 @@ func (p *mpdParser) period(period element) error {
 	if err != nil {
 		return err
 	}
-	// ISO/IEC 23009-1 §5.3.2.1: without a start a Period begins where the one before ends; when that is open too, the
-	// Period is announced early and nothing in it has a time yet.
-	p.periodStart, p.periodStartKnown = start, true
 	if !hasStart {
-		p.periodStart, p.periodStartKnown = p.periodEnd, p.periodEndKnown
+		start, hasStart = addDuration(t.start, t.duration), t.startKnown && t.durationKnown
+	}
+	*t = periodTimes{start: start, duration: duration, startKnown: hasStart, durationKnown: hasDuration}
+	return nil
+}
+
+// addressing is what SegmentTemplate and SegmentList say for the levels below them (ISO/IEC 23009-1 §5.3.9.1).
+type addressing struct{ timescale, offset uint64 }
+
+// add takes over what parent says itself.
+func (a *addressing) add(parent element) (err error) {
+	if a.timescale, err = parent.timescale("timescale", a.timescale); err == nil {
+		a.offset, err = parent.number("presentationTimeOffset", a.offset)
+	}
+	return err
+}
+
+// header reads the attributes of the root element.
+func (m *MPD) header(root element) (err error) {
+	kind, _ := root.text("type")
+	m.Dynamic = kind == "dynamic"
+	if text, present := root.text("availabilityStartTime"); present {
+		start, ok := parseDateTime(text)
+		if !ok && m.Dynamic { // a static MPD has no use for it
+			return root.fail("MPD@availabilityStartTime is %s, expected a date and time such as 2026-01-31T12:00:00Z", quote(text))
+		}
+		m.AvailabilityStart = start
+	}
+	for _, attribute := range []struct {
+		name string
+		into *time.Duration
+	}{
+		{"mediaPresentationDuration", &m.Duration},
+		{"timeShiftBufferDepth", &m.TimeShiftBufferDepth},
+		{"minimumUpdatePeriod", &m.MinimumUpdatePeriod},
+		{"maxSegmentDuration", &m.MaxSegmentDuration},
+	} {
+		if *attribute.into, _, err = root.duration(attribute.name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *mpdParser) readPeriod(period element) error {
+	if err := p.period.next(period); err != nil {
+		return err
 	}
 	p.Periods++
 	p.longestTimeline = 0
 	id, _ := period.text("id")
-	p.signature = p.signature.text([]byte(id)).number(uint64(p.periodStart))
+	p.signature = p.signature.text([]byte(id)).number(uint64(p.period.start))
 
 	if err := p.level(period, addressing{timescale: 1}); err != nil {
 		return err
 	}
 
-	p.periodEnd, p.periodEndKnown = addDuration(p.periodStart, duration), p.periodStartKnown && hasDuration
-	if !hasDuration {
+	duration := p.period.duration
+	if !p.period.durationKnown {
 		duration = p.longestTimeline
 	}
 	p.length = addDuration(p.length, duration)
@@ -169,11 +192,8 @@ func (p *mpdParser) level(parent element, inherited addressing) error {
 	})
 }
 
-func (p *mpdParser) segments(parent element, how *addressing) (err error) {
-	if how.timescale, err = parent.timescale("timescale", how.timescale); err != nil {
-		return err
-	}
-	if how.offset, err = parent.number("presentationTimeOffset", how.offset); err != nil {
+func (p *mpdParser) segments(parent element, how *addressing) error {
+	if err := how.add(parent); err != nil {
 		return err
 	}
 	return p.xml.children(func(child element) error {
@@ -214,8 +234,8 @@ func (p *mpdParser) timeline(how addressing) error {
 	if listed, ok := unitsToDuration(run.end-min(run.first, run.end), how.timescale); ok {
 		p.longestTimeline = max(p.longestTimeline, listed)
 	}
-	if p.Dynamic && p.periodStartKnown && !p.AvailabilityStart.IsZero() {
-		edge := p.AvailabilityStart.Add(addDuration(p.periodStart, inPeriod))
+	if p.Dynamic && p.period.startKnown && !p.AvailabilityStart.IsZero() {
+		edge := p.AvailabilityStart.Add(addDuration(p.period.start, inPeriod))
 		if edge.After(p.Edge) {
 			p.Edge = edge
 		}
@@ -229,6 +249,8 @@ type timeline struct {
 	segments   uint64
 	longest    uint64
 	open       bool // the last S repeats until further notice
+
+	start, length uint64 // of the S read last: where it begins, and how long each of its segments is
 }
 
 func (t *timeline) add(s element) error {
@@ -262,5 +284,6 @@ func (t *timeline) add(s element) error {
 		return s.fail("SegmentTimeline ends beyond 2^63 units, expected t + (r+1)·d to be a time")
 	}
 	t.end, t.segments, t.longest = end, t.segments+repeat+1, max(t.longest, length)
+	t.start, t.length = start, length
 	return nil
 }

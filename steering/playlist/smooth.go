@@ -35,8 +35,7 @@ func ParseSmooth(body []byte) (*Smooth, error) {
 	if err != nil {
 		return nil, err
 	}
-	live, _ := root.text("IsLive")
-	s := &Smooth{Live: strings.EqualFold(live, "true") || live == "1"}
+	s := &Smooth{Live: isLive(root)}
 	timescale, err := root.timescale("TimeScale", smoothTimescale)
 	if err != nil {
 		return nil, err
@@ -77,6 +76,11 @@ func ParseSmooth(body []byte) (*Smooth, error) {
 	return s, nil
 }
 
+func isLive(root element) bool {
+	live, _ := root.text("IsLive")
+	return strings.EqualFold(live, "true") || live == "1"
+}
+
 func smoothTime(root element, name string, timescale uint64) (time.Duration, error) {
 	units, err := root.number(name, 0)
 	if err != nil {
@@ -93,39 +97,42 @@ func smoothTime(root element, name string, timescale uint64) (time.Duration, err
 type fragments struct {
 	first, end uint64
 	count      int
+
+	start, length, run uint64 // of the c read last: where it begins, how long its fragments are, and how many they are
 }
 
-func readFragments(reader *xmlReader) (run fragments, err error) {
+func readFragments(reader *xmlReader) (sum fragments, err error) {
 	err = reader.children(func(child element) error {
 		if child.Name.Local != "c" {
 			return nil
 		}
-		start, err := child.number("t", run.end)
-		if err != nil {
-			return err
-		}
-		// Without d a fragment lasts until the next one, whose t says when; the last one's end is then its start.
-		length, err := child.number("d", 0)
-		if err != nil {
-			return err
-		}
-		// Unlike DASH's, this r counts the fragments, not how often the first is repeated.
-		count, err := child.number("r", 1)
-		if err != nil {
-			return err
-		}
-		if count > maxRepeat {
-			return child.fail("c@r is %d, expected at most %d", count, maxRepeat)
-		}
-		end, ok := addRun(start, count, length)
-		if !ok {
-			return child.fail("the stream ends beyond 2^63 units, expected t + r·d to be a time")
-		}
-		if run.count == 0 {
-			run.first = start
-		}
-		run.end, run.count = end, run.count+int(count)
-		return nil
+		return sum.add(child)
 	})
-	return run, err
+	return sum, err
+}
+
+func (f *fragments) add(c element) (err error) {
+	if f.start, err = c.number("t", f.end); err != nil {
+		return err
+	}
+	// Without d a fragment lasts until the next one, whose t says when; the last one's end is then its start.
+	if f.length, err = c.number("d", 0); err != nil {
+		return err
+	}
+	// Unlike DASH's, this r counts the fragments, not how often the first is repeated.
+	if f.run, err = c.number("r", 1); err != nil {
+		return err
+	}
+	if f.run > maxRepeat {
+		return c.fail("c@r is %d, expected at most %d", f.run, maxRepeat)
+	}
+	end, ok := addRun(f.start, f.run, f.length)
+	if !ok {
+		return c.fail("the stream ends beyond 2^63 units, expected t + r·d to be a time")
+	}
+	if f.count == 0 {
+		f.first = f.start
+	}
+	f.end, f.count = end, f.count+int(f.run)
+	return nil
 }
