@@ -75,7 +75,12 @@ func Choose(order []*Farm, q *Query, w *World, rules *Rules, opt Options, s *Scr
 	if cap(s.Candidates) < total { // grown at once: pointers to candidates are kept during the walk
 		s.Candidates = make([]Candidate, 0, total)
 	}
-	choice := d.walk(order)
+	var choice Choice
+	if q.Need != nil {
+		choice = d.walkArchive(order)
+	} else {
+		choice = d.walk(order)
+	}
 	if choice.Chosen == nil && opt.Final {
 		choice.Reason = d.refusal() // before explain, which gives other whys
 	}
@@ -301,6 +306,8 @@ func (d *decision) refusal() Reason {
 		return ReasonFarmDown
 	case d.opt.Busy:
 		return ReasonBusy
+	case d.query.Need != nil && refused:
+		return ReasonArchiveMissing
 	case seen:
 		return ReasonOffAir
 	case refused:

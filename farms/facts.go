@@ -60,6 +60,12 @@ func ParsePresence(s string) (Presence, bool) {
 	return Presence(max(i, 0)), i >= 0
 }
 
+// Where the ranges of a fact come from.
+const (
+	SourceAPI      = "api"      // the vendor's interface
+	SourcePlaylist = "playlist" // what the playlist of the window lists
+)
+
 // Fact is what is known about (endpoint, content), with its age.
 type Fact struct {
 	Endpoint     Endpoint
@@ -73,6 +79,12 @@ type Fact struct {
 	HeldAt       time.Time // when the server last had the content, zero never
 	MovedAt      time.Time // live: when the playlist was last seen to move
 	Detail       string    // the answer in words, bounded
+
+	// Of a window.
+	Ranges   []Range       // recorded, ascending, disjoint
+	Unplaced time.Duration // recorded, position unknown
+	Segment  time.Duration // length of a segment: what coverage may be off by
+	Source   string        // SourceAPI or SourcePlaylist
 }
 
 // Known is all that is known about one content: an immutable view, replaced as

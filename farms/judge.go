@@ -13,6 +13,15 @@ type Query struct {
 	Avoid   ServerID  // a server this viewer came back from, 0 none
 	Draw    uint64    // randomness of this decision
 	Now     time.Time // with a monotonic reading: ages are measured against it
+	Need    Need      // the archive window, nil for live and VoD
+}
+
+// Need is the archive window that a viewer asks for, as the core needs it.
+type Need interface {
+	// Asked is the length of the window, as far as it can be recorded by now.
+	Asked() time.Duration
+	// Held is how much of it a fact covers, in the way a farm counts.
+	Held(f *Fact, opt ArchiveOptions) time.Duration
 }
 
 // World is what a decision reads; each view is taken once.
@@ -26,9 +35,10 @@ type World struct {
 type Candidate struct {
 	Farm   *Farm
 	Member *Member
-	Health *Health // nil: nothing is known
-	Fact   *Fact   // nil: nothing is known, or the farm's content is assumed
-	Why    Why     // complete only after a decision that judged every farm
+	Health *Health       // nil: nothing is known
+	Fact   *Fact         // nil: nothing is known, or the farm's content is assumed
+	Why    Why           // complete only after a decision that judged every farm
+	Held   time.Duration // of an archive window: how much of it the server holds
 
 	rank    rank
 	answer  answer
@@ -89,6 +99,9 @@ func (d *decision) judge(c *Candidate) {
 	switch {
 	case c.Farm.Assume:
 		c.answer = answerYes
+		if q.Need != nil {
+			c.Held = q.Need.Asked()
+		}
 	case q.Content.Kind == KindChild:
 		d.judgeChild(c)
 	default:
@@ -169,6 +182,7 @@ func (d *decision) judgeFact(c *Candidate) {
 			c.rank |= rankFrozen
 			c.Why = WhyFrozen
 		}
+		d.judgeHeld(c)
 	case Guarded:
 		c.rank |= rankGuarded
 		c.Why = WhyGuarded
@@ -185,6 +199,19 @@ func (d *decision) judgeFact(c *Candidate) {
 	}
 }
 
+// judgeHeld measures how much of an archive window a candidate holds; who holds
+// nothing worth serving has not got it.
+func (d *decision) judgeHeld(c *Candidate) {
+	if d.query.Need == nil || c.answer != answerYes {
+		return
+	}
+	opt := c.Farm.Archive
+	c.Held = d.query.Need.Held(c.Fact, opt)
+	if c.Held <= 0 || float64(c.Held) < opt.MinCoverage*float64(d.query.Need.Asked()) {
+		c.answer, c.Why = answerNo, WhyAbsent
+	}
+}
+
 // judgeUnanswered judges a candidate whose last answer is too old or no answer
 // at all. It is stale when it had the content lately and trouble is what it
 // answered since (or, in the end, when no answer came in time).
@@ -194,6 +221,7 @@ func (d *decision) judgeUnanswered(c *Candidate) {
 	if held && (f.Presence == Trouble || d.opt.Final) {
 		c.rank |= rankStale
 		c.Why = WhyStale
+		d.judgeHeld(c)
 		if f.Frozen {
 			c.rank |= rankFrozen
 		}

@@ -19,11 +19,15 @@ const (
 	ReasonOffAir                         // seen lately, nobody has it now
 	ReasonContentMissing                 // everybody asked said no
 	ReasonPreflight                      // an OPTIONS request, answered as such
+	ReasonBadWindow                      // the archive window is empty, inverted or unreadable
+	ReasonArchiveFuture                  // the archive window begins in the future
+	ReasonArchiveMissing                 // nobody holds any of the archive window
 )
 
 var reasonNames = [...]string{
 	"ok", "bad_request", "uri_too_long", "method_not_allowed", "unknown_host", "unknown_path",
 	"no_location", "farm_down", "busy", "off_air", "content_missing", "preflight",
+	"bad_window", "archive_future", "archive_missing",
 }
 
 // String returns the reason's word.
@@ -65,12 +69,13 @@ const (
 	WhyOverBound             // over its bounded load
 	WhyLastResort            // only when nobody else is left
 	WhyAvoided               // this viewer came back from it twice
+	WhyHoldsLess             // another holds more of the archive window
 )
 
 var whyNames = [...]string{
 	"chosen", "kept", "not_picked", "not_needed", "disabled", "draining", "down", "scheme", "family",
 	"absent", "ended", "guarded", "stale", "trouble", "unanswered", "frozen", "warming", "over_bound",
-	"last_resort", "avoided",
+	"last_resort", "avoided", "holds_less",
 }
 
 // String returns the why's word.

@@ -55,6 +55,11 @@ type Server struct {
 	LastResort bool              // only when nobody else is left
 	Tags       map[string]string // free, e.g. site
 
+	Type         string // whose interface it speaks; "generic" none
+	APIURL       string // base URL of the interface, without trailing slash
+	APIUser      string // its credentials, empty when there are none
+	APISecret    string
+	Separate     bool     // it keeps a recording for each container
 	StatusPath   string   // asked by the status probe, begins with a slash
 	ProbeHeaders []Header // sent with every probe
 	ProbeQuery   string   // raw query added to every probe, without "?"
@@ -149,6 +154,13 @@ type Member struct {
 	LastResort bool  // the server's flag, or weight 0
 }
 
+// ArchiveOptions say which coverage of an archive window a farm prefers.
+type ArchiveOptions struct {
+	Contiguous     bool    // the longest stretch from the start counts, not the sum
+	MustCoverStart bool    // who lacks the start has nothing
+	MinCoverage    float64 // the least part of the window worth serving, 0 to 1
+}
+
 // Farm is a group of servers with the same content.
 type Farm struct {
 	Name        string
@@ -156,7 +168,8 @@ type Farm struct {
 	Policy      Policy
 	BoundedLoad float64 // multiple of the farm's mean, 0 is off
 	Assume      bool    // content is assumed, nobody is asked (CDNs, pull edges)
-	Index       int     // position in [Table.Farms]
+	Archive     ArchiveOptions
+	Index       int // position in [Table.Farms]
 
 	totalWeight int64
 }
@@ -175,6 +188,12 @@ func fingerprint(s *Server) Endpoint {
 	field(s.URL)
 	field(s.StatusPath)
 	field(s.ProbeQuery)
+	if s.Type != "" && s.Type != "generic" {
+		field(s.Type)
+		field(s.APIURL)
+		field(s.APIUser)
+		field(s.APISecret)
+	}
 	for _, h := range s.ProbeHeaders {
 		field(h.Name)
 		field(h.Value)

@@ -15,6 +15,7 @@ type Rules struct {
 	SlowStart    time.Duration // over which a returned server takes its share again
 	Sticky       time.Duration // first_response: how long a session keeps its server after its last request
 	RefuseFrozen bool          // refuse rather than serve the freshest frozen playlist
+	GoodEnough   float64       // the part of an archive window from which on no further farm is looked at
 }
 
 // Spec is what a table is compiled from: validated, with every default filled
@@ -37,6 +38,10 @@ type ServerSpec struct {
 	StatusPath          string
 	ProbeHeaders        []Header
 	ProbeQuery          string
+	Type                string
+	APIURL              string
+	APIUser, APISecret  string
+	Separate            bool
 }
 
 // MemberSpec names a server of a farm and its weight there.
@@ -52,6 +57,7 @@ type FarmSpec struct {
 	Policy      Policy
 	BoundedLoad float64
 	Assume      bool
+	Archive     ArchiveOptions
 }
 
 // SplitSpec sends a part of the sessions to one of the location's farms first.
@@ -153,6 +159,7 @@ func buildServer(spec *ServerSpec, index int) (*Server, error) {
 		Name: spec.Name, URL: strings.TrimSuffix(spec.URL, "/"), HTTPSURL: strings.TrimSuffix(spec.HTTPSURL, "/"),
 		State: spec.State, DrainUntil: spec.DrainUntil, LastResort: spec.LastResort, Tags: spec.Tags,
 		StatusPath: spec.StatusPath, ProbeHeaders: spec.ProbeHeaders, ProbeQuery: spec.ProbeQuery,
+		Type: spec.Type, APIURL: strings.TrimSuffix(spec.APIURL, "/"), APIUser: spec.APIUser, APISecret: spec.APISecret, Separate: spec.Separate,
 		ID: serverID(spec.Name), Index: index,
 	}
 	if s.Name == "" {
@@ -167,7 +174,7 @@ func buildServer(spec *ServerSpec, index int) (*Server, error) {
 }
 
 func buildFarm(spec *FarmSpec, index int, servers map[string]*Server) (*Farm, error) {
-	f := &Farm{Name: spec.Name, Policy: spec.Policy, BoundedLoad: spec.BoundedLoad, Assume: spec.Assume, Index: index}
+	f := &Farm{Name: spec.Name, Policy: spec.Policy, BoundedLoad: spec.BoundedLoad, Assume: spec.Assume, Archive: spec.Archive, Index: index}
 	seen := make(map[string]bool, len(spec.Members))
 	for _, m := range spec.Members {
 		s := servers[m.Server]

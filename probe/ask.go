@@ -17,12 +17,13 @@ func (b *Board) Ask(c farms.Content, servers []*farms.Server, force bool) farms.
 	set := b.settings.Load()
 	e := b.contents.load(c)
 	if e == nil {
-		if !b.bucket.AllowN(now, 1) {
+		free := !slices.ContainsFunc(servers, func(fs *farms.Server) bool { return !b.hasTold(c, fs) })
+		if !free && !b.bucket.AllowN(now, 1) {
 			return farms.Asked{Busy: true}
 		}
 		e = b.contents.add(c)
 		e.mu.Lock()
-		if e.paid.IsZero() {
+		if !free && e.paid.IsZero() {
 			e.paid = now.Add(absentAge(set))
 		}
 	} else {
@@ -31,7 +32,9 @@ func (b *Board) Ask(c farms.Content, servers []*farms.Server, force bool) farms.
 	defer e.mu.Unlock()
 	e.used.Store(now.UnixNano())
 	var out farms.Asked
-	if !e.known && len(servers) > enough {
+	// Of a window all servers are asked: what they hold must be compared.
+	scarce := !e.known && !c.Kind.Windowed() && len(servers) > enough
+	if scarce {
 		servers = b.soonest(servers, now)
 	}
 	for _, fs := range servers {
@@ -48,28 +51,21 @@ func (b *Board) Ask(c farms.Content, servers []*farms.Server, force bool) farms.
 		if f != nil && !force && now.Before(f.FreshUntil) {
 			continue // answered between the decision and this call
 		}
-		if !e.known && !now.Before(e.paid) { // one token a question, however many servers it asks
+		if !e.known && !now.Before(e.paid) && !b.hasTold(c, fs) { // one token a question, however many servers it asks
 			if !b.bucket.AllowN(now, 1) {
 				out.Busy = true
 				return out
 			}
 			e.paid = now.Add(absentAge(set))
 		}
-		if !e.known && out.Opened+out.Joined >= enough && s.pace.Load().wait(now, true) > 0 {
+		if scarce && out.Opened+out.Joined >= enough && s.pace.Load().wait(now, true) > 0 {
 			out.Deferred++ // places are scarce: those that are asked already must do
 			continue
 		}
-		wait, ok := s.pace.Load().reserve(now, !e.known, set.DecisionTimeout)
-		if !ok {
-			out.Deferred++
-			if f != nil {
-				b.stretch(e, *f, wait, now)
-			}
+		if c.Kind.Windowed() && !isWide(c) && apis[fs.Type] != nil && b.askWide(s, e, force, now, set, &out) {
 			continue
 		}
-		out.Opened++
-		e.asking = append(e.asking, s.endpoint)
-		b.loop.Go(func() { b.question(s, e, wait) })
+		b.open(s, e, f, now, set, &out)
 	}
 	return out
 }
@@ -91,6 +87,96 @@ func (b *Board) soonest(servers []*farms.Server, now time.Time) []*farms.Server 
 	out := slices.Clone(servers)
 	slices.SortStableFunc(out, func(x, y *farms.Server) int { return cmp.Compare(wait[x], wait[y]) })
 	return out
+}
+
+// open begins one question when the server has a place for it in time. e.mu is
+// held.
+func (b *Board) open(s *server, e *content, f *farms.Fact, now time.Time, set *Settings, out *farms.Asked) bool {
+	wait, ok := s.pace.Load().reserve(now, !e.known, set.DecisionTimeout)
+	if !ok {
+		out.Deferred++
+		if f != nil {
+			b.stretch(e, *f, wait, now)
+		}
+		return false
+	}
+	out.Opened++
+	e.asking = append(e.asking, s.endpoint)
+	b.loop.Go(func() { b.question(s, e, wait) })
+	return true
+}
+
+// hasTold tells whether a server's interface has told the recordings of a
+// window's channel, which somebody has: then a programme of it that nobody asked
+// for before is no question about content never seen.
+func (b *Board) hasTold(c farms.Content, fs *farms.Server) bool {
+	if !c.Kind.Windowed() || isWide(c) || apis[fs.Type] == nil {
+		return false
+	}
+	wide := b.contents.load(wideKey(c, fs))
+	if wide == nil || !wide.isKnown() {
+		return false
+	}
+	f := wide.view.Load().Of(fs.Endpoint)
+	return f != nil && f.Presence != farms.Unasked
+}
+
+// askWide answers a window's question from what a server's interface says of
+// all recordings of the channel, which is asked for once for all windows. It
+// returns false when the interface does not speak of this channel's recordings.
+// e.mu is held; a window's lock is taken before its channel's, never after.
+func (b *Board) askWide(s *server, e *content, force bool, now time.Time, set *Settings, out *farms.Asked) bool {
+	wide := b.contents.add(wideKey(e.key, s.spec.Load()))
+	wide.mu.Lock()
+	defer wide.mu.Unlock()
+	wide.used.Store(now.UnixNano())
+	f := wide.view.Load().Of(s.endpoint)
+	switch {
+	case f != nil && f.Presence == farms.Unasked && now.Before(f.FreshUntil):
+		return false
+	case f != nil && !force && now.Before(f.FreshUntil):
+		e.put(*f)
+		return true
+	case slices.Contains(wide.asking, s.endpoint):
+		out.Joined++
+	case !b.open(s, wide, f, now, set, out):
+		return true
+	}
+	wide.waiters = append(wide.waiters, waiter{s.endpoint, e})
+	e.asking = append(e.asking, s.endpoint)
+	return true
+}
+
+// hand gives the answer about a channel's recordings to the windows that wait
+// for it; without an answer they stop waiting, and where the interface does not
+// speak of these recordings the playlists of the windows are asked for.
+func (b *Board) hand(s *server, wide *content, f *farms.Fact) {
+	wide.mu.Lock()
+	var mine []*content
+	wide.waiters = slices.DeleteFunc(wide.waiters, func(w waiter) bool {
+		if w.endpoint == s.endpoint {
+			mine = append(mine, w.content)
+		}
+		return w.endpoint == s.endpoint
+	})
+	wide.mu.Unlock()
+	set, now := b.settings.Load(), time.Now()
+	for _, e := range mine {
+		e.mu.Lock()
+		e.endQuestion(s.endpoint)
+		switch {
+		case f == nil:
+		case f.Presence == farms.Unasked:
+			var out farms.Asked
+			b.open(s, e, e.view.Load().Of(s.endpoint), now, set, &out)
+		default:
+			e.put(*f)
+			if f.Presence == farms.Present || f.Presence == farms.Guarded {
+				b.contents.promote(e)
+			}
+		}
+		e.mu.Unlock()
+	}
 }
 
 // Touch notes that a decision read the content, so that it is not forgotten.
@@ -162,8 +248,12 @@ func (b *Board) question(s *server, e *content, wait time.Duration) {
 	defer cancel()
 	start := time.Now()
 	v, latency, refused := b.askContent(asked, s, e.key)
-	if ctx.Err() != nil {
+	switch {
+	case ctx.Err() != nil:
 		b.forget(s, e)
+		return
+	case v.generic:
+		b.noInterface(s, e)
 		return
 	}
 	word := v.word
@@ -182,11 +272,26 @@ func (b *Board) question(s *server, e *content, wait time.Duration) {
 	b.take(s, e, v)
 }
 
+// noInterface notes that a server's interface does not speak of a channel's
+// recordings, and has the windows that wait ask for their playlists.
+func (b *Board) noInterface(s *server, wide *content) {
+	now := time.Now()
+	f := farms.Fact{Endpoint: s.endpoint, At: now, FreshUntil: now.Add(b.settings.Load().VoDAge), Detail: "its interface does not tell"}
+	wide.mu.Lock()
+	wide.endQuestion(s.endpoint)
+	wide.put(f)
+	wide.mu.Unlock()
+	b.hand(s, wide, &f)
+}
+
 // forget ends a question without an answer.
 func (b *Board) forget(s *server, e *content) {
 	e.mu.Lock()
-	defer e.mu.Unlock()
 	e.endQuestion(s.endpoint)
+	e.mu.Unlock()
+	if isWide(e.key) {
+		b.hand(s, e, nil)
+	}
 }
 
 func (c *content) endQuestion(ep farms.Endpoint) {
@@ -195,6 +300,14 @@ func (c *content) endQuestion(ep farms.Endpoint) {
 
 // take turns an answer into a fact and publishes it.
 func (b *Board) take(s *server, e *content, v verdict) {
+	f := b.learn(s, e, v)
+	if isWide(e.key) {
+		b.hand(s, e, &f)
+	}
+}
+
+// learn makes the fact and publishes it in the content's own view.
+func (b *Board) learn(s *server, e *content, v verdict) farms.Fact {
 	set := b.settings.Load()
 	now := time.Now()
 	e.mu.Lock()
@@ -211,7 +324,7 @@ func (b *Board) take(s *server, e *content, v verdict) {
 		f.FreshUntil = now.Add(age)
 		f.ServeUntil = f.FreshUntil.Add(age)
 		b.contents.promote(e)
-		if !e.gone { // nothing would remove it again
+		if !e.gone && !e.key.Kind.Windowed() { // nothing would remove it again
 			b.contents.byChannel.Store(e.key.Channel, e)
 			b.takeChildren(s, e, v)
 		}
@@ -221,8 +334,12 @@ func (b *Board) take(s *server, e *content, v verdict) {
 		b.contents.promote(e)
 	case farms.Absent:
 		f.Frozen = false
+		f.Ranges, f.Unplaced = nil, 0
 		age := absentAge(set)
-		if v.soon || !e.known {
+		if e.key.Kind.Windowed() {
+			age = min(set.VoDAge, maxAbsentWindowAge)
+		}
+		if v.soon || !e.known && !e.key.Kind.Windowed() {
 			// Not yet there, or never there yet: the question may have been what
 			// starts an on-demand source.
 			age = min(age, firstAbsentAge)
@@ -234,12 +351,18 @@ func (b *Board) take(s *server, e *content, v verdict) {
 		f.ServeUntil = f.FreshUntil
 	}
 	e.put(f)
+	return f
 }
 
 // takePresent fills in what a present fact says and returns its age.
 func (c *content) takePresent(f *farms.Fact, v verdict, set *Settings, now time.Time) time.Duration {
 	f.Kind, f.Multivariant, f.Frozen = v.kind, v.multivariant, false
 	f.HeldAt = now
+	f.Ranges, f.Unplaced, f.Segment, f.Source = v.ranges, v.unplaced, v.segment, v.source
+	if c.key.Kind.Windowed() {
+		f.MovedAt = now
+		return windowAge(c.key, set)
+	}
 	if v.kind == farms.KindVoD {
 		return set.VoDAge
 	}
@@ -285,6 +408,8 @@ const (
 	maxAbsentAge   = 5 * time.Second         // of an absent fact, at most
 	firstAbsentAge = 2500 * time.Millisecond // of an absent fact of a content nobody had before
 	troubleAge     = 5 * time.Second         // until a server in trouble is asked again
+
+	maxAbsentWindowAge = 10 * time.Second // of an absent window: a replica may still copy it
 )
 
 func absentAge(set *Settings) time.Duration { return min(set.LiveAge, maxAbsentAge) }

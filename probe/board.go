@@ -25,21 +25,22 @@ const (
 // Settings are the parts of the configuration that probing needs. All durations
 // and numbers are positive; the configuration's validation sees to it.
 type Settings struct {
-	StatusInterval  time.Duration // between two status probes of a server
-	RequestTimeout  time.Duration // of a whole probe
-	DecisionTimeout time.Duration // a question that cannot begin within it is not asked
-	LiveAge         time.Duration // age of a live fact
-	VoDAge          time.Duration // age of a VoD fact
-	StaleIfError    time.Duration
-	OffAir          time.Duration
-	SweepInterval   time.Duration // of expired entries
-	Rise, Fall      int
-	Depth           Depth
-	MaxInFlight     int     // per server
-	MaxPerSec       float64 // per server
-	StrangersPerSec float64 // questions about content never seen, all servers together
-	StrangersBurst  int
-	SelfCheck       []string
+	StatusInterval   time.Duration // between two status probes of a server
+	RequestTimeout   time.Duration // of a whole probe
+	DecisionTimeout  time.Duration // a question that cannot begin within it is not asked
+	LiveAge          time.Duration // age of a live fact
+	VoDAge           time.Duration // age of a VoD fact and of a closed window's
+	RangeAgeFraction float64       // age of a growing window's fact as a fraction of its length
+	StaleIfError     time.Duration
+	OffAir           time.Duration
+	SweepInterval    time.Duration // of expired entries
+	Rise, Fall       int
+	Depth            Depth
+	MaxInFlight      int     // per server
+	MaxPerSec        float64 // per server
+	StrangersPerSec  float64 // questions about content never seen, all servers together
+	StrangersBurst   int
+	SelfCheck        []string
 }
 
 // Options are what a [Board] works with.

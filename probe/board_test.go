@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -1189,7 +1190,7 @@ func TestReload(t *testing.T) {
 		if h := s.health(0); h != kept {
 			t.Errorf("health is %+v after the reload, want %+v", h, kept)
 		}
-		if f := s.fact("ch", 0); f != fact {
+		if f := s.fact("ch", 0); !reflect.DeepEqual(f, fact) {
 			t.Errorf("the fact is %+v after the reload, want %+v", f, fact)
 		}
 		if h := s.health(1); h.Condition != farms.ConditionUnknown {

@@ -42,11 +42,19 @@ type content struct {
 
 	mu       sync.Mutex
 	asking   []farms.Endpoint
+	waiters  []waiter // windows that wait for this channel's recordings
 	motions  []endpointMotion
 	known    bool      // some server has had it
 	paid     time.Time // the bucket's token counts until then
 	children []string
 	gone     bool // no longer in the map
+}
+
+// waiter is a window's content that waits for the answer of one server to the
+// question about all recordings of its channel.
+type waiter struct {
+	endpoint farms.Endpoint
+	content  *content
 }
 
 // endpointMotion is the motion of one server's playlist.

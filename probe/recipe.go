@@ -26,6 +26,29 @@ const (
 // returns the response time and whether the server refused the connection.
 func (b *Board) askContent(ctx context.Context, s *server, c farms.Content) (v verdict, latency time.Duration, refused bool) {
 	spec := s.spec.Load()
+	if ask := apis[spec.Type]; ask != nil && (isWide(c) || c.Kind == farms.KindLive) {
+		v, latency, ok, err := b.askAPI(ctx, spec, ask, c)
+		switch {
+		case err != nil:
+			// The interface is another socket: what it refuses or sends elsewhere
+			// says nothing about the content, nor about the server.
+			v = failed(err)
+			v.presence = farms.Trouble
+			v.detail = "its interface: " + v.detail
+			return v, 0, false
+		case ok:
+			return v, latency, false
+		case isWide(c):
+			return verdict{generic: true}, latency, false
+		}
+	}
+	if c.Kind.Windowed() || c.Kind == farms.KindVoD && whole(c.Protocol) {
+		v, latency, err := b.askWindow(ctx, spec, c)
+		if err != nil {
+			return failed(err), 0, fetch.KindOf(err) == fetch.Refused
+		}
+		return v, latency, false
+	}
 	v, latency, err := b.askManifest(ctx, spec, c.Protocol, withQuery(spec.URL+c.Path, spec.ProbeQuery))
 	if err != nil {
 		return failed(err), 0, fetch.KindOf(err) == fetch.Refused

@@ -22,6 +22,13 @@ type verdict struct {
 	next         string   // a multivariant playlist: the media playlist to judge, as an absolute URL
 	children     []string // a multivariant playlist: its media playlists, as absolute URLs
 	word         string   // for the counter, when not the presence's
+
+	// Of a window.
+	ranges   []farms.Range
+	unplaced time.Duration
+	segment  time.Duration
+	source   string
+	generic  bool // the interface does not speak of recordings: ask for the playlist
 }
 
 func no(format string, args ...any) verdict {

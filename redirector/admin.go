@@ -9,6 +9,7 @@ import (
 	"net/http/pprof"
 	"net/netip"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 
@@ -138,17 +139,30 @@ func (e *Engine) serveStatus(rw http.ResponseWriter, r *http.Request) {
 func (e *Engine) serveExplain(rw http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	addr, err := netip.ParseAddr(q.Get("ip"))
+	x := ExplainRequest{IP: addr, URL: q.Get("url"), UserAgent: q.Get("ua"), ParseOnly: q.Get("parse") == "true" || q.Get("parse") == "1"}
+	var now int64
+	var badNow error
+	if text := q.Get("now"); text != "" {
+		if now, badNow = strconv.ParseInt(text, 10, 64); badNow == nil {
+			x.Now = time.Unix(now, 0)
+		}
+	}
 	switch {
 	case err != nil:
 		writeError(rw, http.StatusBadRequest, "ip: expected the viewer's address, like ?ip=192.0.2.7&url=/channel/index.m3u8")
-	case q.Get("url") == "":
+	case x.URL == "":
 		writeError(rw, http.StatusBadRequest, "url: expected the viewer's URL or path, like ?ip=192.0.2.7&url=/channel/index.m3u8")
+	case badNow != nil || now < 0 || now > maxNow:
+		writeError(rw, http.StatusBadRequest, "now: expected unix seconds")
 	case e.Table() == nil:
 		writeError(rw, http.StatusServiceUnavailable, "no configuration is loaded yet")
 	default:
-		writeValue(rw, http.StatusOK, e.Explain(r.Context(), ExplainRequest{IP: addr, URL: q.Get("url"), UserAgent: q.Get("ua")}))
+		writeValue(rw, http.StatusOK, e.Explain(r.Context(), x))
 	}
 }
+
+// maxNow is the last second of the year 9999.
+const maxNow = 253402300799
 
 func (e *Engine) serveReload(rw http.ResponseWriter, r *http.Request, reload func(force bool) error) {
 	force := r.URL.Query().Get("force")

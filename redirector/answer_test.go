@@ -82,6 +82,9 @@ func TestRefusalsByReason(t *testing.T) {
 			target: "/hls" + stagePath, more: []string{"Retry-After", "3"},
 		},
 		{reason: farms.ReasonContentMissing, set: func(s *stage) { s.knows("a", farms.Absent, nil) }, target: "/hls" + stagePath},
+		{reason: farms.ReasonBadWindow, set: nothing, target: "/hls/ch/archive-1767132000-0.m3u8"},
+		{reason: farms.ReasonArchiveFuture, set: nothing, target: fmt.Sprintf("/hls/ch/archive-%d-60.m3u8", 1<<32)},
+		{reason: farms.ReasonArchiveMissing, set: func(s *stage) { s.answers("a", 0, farms.Absent) }, target: "/hls/ch/archive-900000000-3600.m3u8"},
 	}
 	seen := map[farms.Reason]bool{farms.ReasonOK: true, farms.ReasonPreflight: true}
 	for _, row := range rows {
@@ -91,7 +94,7 @@ func TestRefusalsByReason(t *testing.T) {
 			in(t, func(t *testing.T) {
 				spec := stageSpec(t, "weight a")
 				spec.Locations[0].URIRegex = "^/ch/"
-				s := newStageOf(t, spec, func(set *Settings) { set.URIPath = "/hls" })
+				s := newStageOf(t, spec, func(set *Settings) { set.URIPath, set.Archive = "/hls", dialects(t) })
 				row.set(s)
 				method := row.method
 				if method == "" {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"github.com/pointsman-tv/pointsman/archive"
 	"github.com/pointsman-tv/pointsman/farms"
 	"github.com/pointsman-tv/pointsman/redirector/clientip"
 )
@@ -80,7 +81,11 @@ func benchEngine(tb testing.TB, spec *farms.Spec) *Engine {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	e.Swap(t, &Settings{Clients: clients, DecisionTimeout: time.Second, HealthPath: "/.pointsman/health"})
+	dialects, err := archive.New(archive.Options{})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	e.Swap(t, &Settings{Clients: clients, Archive: dialects, DecisionTimeout: time.Second, HealthPath: "/.pointsman/health"})
 	return e
 }
 

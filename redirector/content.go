@@ -30,21 +30,30 @@ func newChannelRule(regex *regexp.Regexp, group int) channelRule {
 // with its leading slash): what the operator's regex names, else the folder,
 // else, for a file without one, its name without extension.
 func (r channelRule) channel(plain string) string {
-	p := strings.TrimPrefix(plain, "/")
-	if r.first && p != "" && p[0] != '/' { // a path with an empty first folder is left to the regex
-		if i := strings.IndexByte(p, '/'); i > 0 {
-			return p[:i]
-		}
-	} else if r.regex != nil {
-		if m := r.regex.FindStringSubmatchIndex(p); m != nil && m[2*r.group] >= 0 && m[2*r.group] < m[2*r.group+1] {
-			return p[m[2*r.group]:m[2*r.group+1]]
-		}
+	if name, ok := r.named(plain); ok {
+		return name
 	}
+	p := strings.TrimPrefix(plain, "/")
 	if i := strings.LastIndexByte(p, '/'); i >= 0 {
 		return p[:i]
 	}
 	name, _, _ := strings.Cut(p, ".")
 	return name
+}
+
+// named returns what the operator's regex names in a plain path, if it does.
+func (r channelRule) named(plain string) (name string, ok bool) {
+	p := strings.TrimPrefix(plain, "/")
+	if r.first && p != "" && p[0] != '/' { // a path with an empty first folder is left to the regex
+		if i := strings.IndexByte(p, '/'); i > 0 {
+			return p[:i], true
+		}
+	} else if r.regex != nil {
+		if m := r.regex.FindStringSubmatchIndex(p); m != nil && m[2*r.group] >= 0 && m[2*r.group] < m[2*r.group+1] {
+			return p[m[2*r.group]:m[2*r.group+1]], true
+		}
+	}
+	return "", false
 }
 
 // contentOf reads what a viewer's path asks for. plain is the path as regexes

@@ -31,6 +31,7 @@ type work struct {
 	identity uint64
 	counted  bool // the session is in its prior server's load
 	evidence evidenceNote
+	need     need // of an archive window; query.Need points to it
 	chosen   farms.Choice
 	every    bool // judge every farm: explain
 }
@@ -39,6 +40,7 @@ type work struct {
 func (e *Engine) begin() *work {
 	w := e.works.Get().(*work)
 	*w = work{scratch: w.scratch, order: w.order[:0], url: w.url[:0]}
+	w.scratch.Candidates = w.scratch.Candidates[:0] // of an earlier decision
 	return w
 }
 
@@ -53,7 +55,10 @@ func (e *Engine) decide(ctx context.Context, w *work, v *view, r Request) {
 		return
 	}
 	d := &w.decision
-	e.identify(w, v, path, plain)
+	if !e.readURL(w, v, path, plain) {
+		return
+	}
+	e.identify(w, v, path)
 	w.order = append(w.order[:0], farms.Order(d.Location, d.Session, w.order)...)
 	e.choose(ctx, w, v)
 	e.conclude(w, path)
@@ -153,11 +158,10 @@ func stripPrefix(path, plain, prefix string) (string, string, bool) {
 	return p, q, true
 }
 
-// identify fills in content, session and what is remembered of the viewer.
-func (e *Engine) identify(w *work, v *view, path, plain string) {
+// identify fills in session and what is remembered of the viewer.
+func (e *Engine) identify(w *work, v *view, path string) {
 	d, q := &w.decision, &w.query
-	d.Content = contentOf(v.channel, plain, path)
-	if d.Content.Protocol == farms.ProtocolHLS {
+	if d.Content.Protocol == farms.ProtocolHLS && !d.Content.Kind.Windowed() {
 		if channel, ok := e.prober.Parent(path); ok {
 			d.Content.Channel, d.Content.Kind = channel, farms.KindChild
 		} else if isRefresh(w.target.Query) {
@@ -168,7 +172,7 @@ func (e *Engine) identify(w *work, v *view, path, plain string) {
 	d.Session = sessionOf(w.identity, d.Content.Channel)
 	*q = farms.Query{
 		Content: d.Content, Secure: d.Request.Viewer.HTTPS, Reach: reachOf(d.Request.Viewer.Addr),
-		Session: d.Session, Draw: rand.Uint64(), Now: d.Time,
+		Session: d.Session, Draw: rand.Uint64(), Now: d.Time, Need: q.Need,
 	}
 	e.remember(w, v)
 	if v.set.ReturnEvidence != EvidenceOff && d.Content.Protocol == farms.ProtocolHLS && d.Content.Kind == farms.KindLive {
@@ -334,6 +338,9 @@ func minTime(a, b time.Time) time.Time {
 func (e *Engine) conclude(w *work, path string) {
 	d := &w.decision
 	c := w.chosen
+	if w.query.Need != nil {
+		d.Asked = w.query.Need.Asked()
+	}
 	if c.Chosen == nil {
 		d.refuse(c.Reason, "")
 		if d.Location.FallbackURL != "" {
@@ -343,7 +350,7 @@ func (e *Engine) conclude(w *work, path string) {
 		return
 	}
 	d.Reason, d.Status = farms.ReasonOK, statusOf[farms.ReasonOK]
-	d.Farm, d.Server, d.Why = c.Chosen.Farm, c.Chosen.Member.Server, c.Chosen.Why
+	d.Farm, d.Server, d.Why, d.Held = c.Chosen.Farm, c.Chosen.Member.Server, c.Chosen.Why, c.Chosen.Held
 	w.url = appendLocation(w.url[:0], d.Server.Base(w.query.Secure), w.target, path)
 	d.URL = string(w.url)
 }

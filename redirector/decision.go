@@ -4,6 +4,7 @@ import (
 	"net/netip"
 	"time"
 
+	"github.com/pointsman-tv/pointsman/archive"
 	"github.com/pointsman-tv/pointsman/farms"
 	"github.com/pointsman-tv/pointsman/redirector/clientip"
 )
@@ -30,8 +31,9 @@ type Request struct {
 	Host      string // Host header as sent
 	UserAgent string
 	Viewer    clientip.Viewer
-	HasBody   bool // a body is announced
-	Expect    bool // an Expect header is there
+	Now       time.Time // the clock windows are read by, zero: the real one
+	HasBody   bool      // a body is announced
+	Expect    bool      // an Expect header is there
 }
 
 // Decision is the whole answer to a request, with all that explains it.
@@ -42,6 +44,9 @@ type Decision struct {
 	Host       string // lower case, without port
 	Location   *farms.Location
 	Content    farms.Content
+	Archive    archive.Request // what a dialect read in the URL
+	Held       time.Duration   // of an archive window: how much the server holds
+	Asked      time.Duration   // of how much
 	Session    uint64
 
 	Reason     farms.Reason
@@ -72,13 +77,17 @@ var statusOf = [...]int{
 	farms.ReasonOffAir:           503,
 	farms.ReasonContentMissing:   404,
 	farms.ReasonPreflight:        204,
+	farms.ReasonBadWindow:        400,
+	farms.ReasonArchiveFuture:    404,
+	farms.ReasonArchiveMissing:   404,
 }
 
 var retryOf = [...]int{
-	farms.ReasonFarmDown:  5,
-	farms.ReasonBusy:      2,
-	farms.ReasonOffAir:    3,
-	farms.ReasonPreflight: 0,
+	farms.ReasonFarmDown:       5,
+	farms.ReasonBusy:           2,
+	farms.ReasonOffAir:         3,
+	farms.ReasonPreflight:      0,
+	farms.ReasonArchiveMissing: 0,
 }
 
 // details says each refusal in words; a decision may be more exact.
@@ -92,6 +101,9 @@ var details = [...]string{
 	farms.ReasonOffAir:           "the channel is off air",
 	farms.ReasonContentMissing:   "no server has this content",
 	farms.ReasonPreflight:        "",
+	farms.ReasonBadWindow:        "the archive window is not one",
+	farms.ReasonArchiveFuture:    "the archive window begins in the future",
+	farms.ReasonArchiveMissing:   "no server holds any of this archive window",
 }
 
 func (d *Decision) refuse(r farms.Reason, detail string) {

@@ -80,6 +80,9 @@ func (e *Engine) record(d *Decision, v *view) {
 			Str("kind", d.Content.Kind.String()).
 			Str("protocol", d.Content.Protocol.String())
 	}
+	if d.Asked > 0 {
+		ev.Str("dialect", d.Archive.Dialect).Int64("held_sec", int64(d.Held.Seconds())).Int64("asked_sec", int64(d.Asked.Seconds()))
+	}
 	if d.Fallback {
 		ev.Bool("fallback", true)
 	}
@@ -128,7 +131,7 @@ const maxEscaped = 6
 // redacted returns the target with the values of secret query parameters
 // replaced, and the user information that a target in absolute form may have.
 func (v *view) redacted(d *Decision) string {
-	t := withoutUser(d.Request.RawTarget) // the encoder escapes what JSON cannot hold
+	t := v.withoutCredentials(withoutUser(d.Request.RawTarget), d) // the encoder escapes what JSON cannot hold
 	_, query, ok := strings.Cut(t, "?")
 	if !ok || len(v.redact) == 0 {
 		return t
@@ -151,6 +154,26 @@ func (v *view) redacted(d *Decision) string {
 	}
 	b.WriteString(t[done:])
 	return b.String()
+}
+
+// withoutCredentials replaces the parts of a target's path that its dialect
+// knows as credentials.
+func (v *view) withoutCredentials(t string, d *Decision) string {
+	if d.Archive.Dialect == "" {
+		return t
+	}
+	path, _, _ := strings.Cut(t, "?")
+	at := len(v.set.URIPath)
+	if i := strings.Index(path, "://"); i >= 0 {
+		at += i + len("://") + max(strings.IndexByte(path[i+len("://"):], '/'), 0)
+	}
+	if at >= len(path) {
+		return t
+	}
+	if safe := d.Archive.Redact(path[at:]); safe != path[at:] {
+		return path[:at] + safe + t[len(path):]
+	}
+	return t
 }
 
 // secretAt returns where in a query parameter a secret value begins, -1 when

@@ -3,11 +3,13 @@ package redirector
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"net/netip"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/pointsman-tv/pointsman/archive"
 	"github.com/pointsman-tv/pointsman/farms"
 	"github.com/pointsman-tv/pointsman/redirector/clientip"
 )
@@ -36,6 +38,10 @@ type ExplainedContent struct {
 	Channel  string `json:"channel"`
 	Kind     string `json:"kind"`
 	Protocol string `json:"protocol"`
+	Dialect  string `json:"dialect"` // that read the URL, "" none
+	Start    int64  `json:"start"`   // of an archive window, unix seconds, else 0
+	End      int64  `json:"end"`
+	Open     bool   `json:"open"` // the window has no fixed end
 }
 
 // ExplainedFarm is one farm of the location.
@@ -52,6 +58,12 @@ type ExplainedServer struct {
 	Chosen bool   `json:"chosen"`
 	Why    string `json:"why"`
 	Detail string `json:"detail"`
+
+	HeldSec  int64         `json:"held_sec"`         // of an archive window: how much it holds
+	AskedSec int64         `json:"asked_sec"`        // of how much
+	Ranges   []farms.Range `json:"ranges,omitempty"` // recorded, unix milliseconds
+	Gaps     []farms.Range `json:"gaps,omitempty"`   // of the window
+	Source   string        `json:"source,omitempty"` // "api" or "playlist"
 }
 
 // ExplainRequest is the question of `explain`.
@@ -59,6 +71,8 @@ type ExplainRequest struct {
 	IP        netip.Addr
 	URL       string // absolute, or a path
 	UserAgent string
+	Now       time.Time // the clock windows are read by, zero: the real one
+	ParseOnly bool      // stop when the URL is understood
 }
 
 // Explain decides as for a viewer, with every farm judged, and says why. It may
@@ -67,7 +81,14 @@ func (e *Engine) Explain(ctx context.Context, q ExplainRequest) Explanation {
 	w := e.begin()
 	defer e.end(w)
 	w.every = true
-	e.decide(ctx, w, e.view.Load(), q.request())
+	v := e.view.Load()
+	if q.ParseOnly {
+		if path, plain, ok := e.place(w, v, q.request()); ok && e.readURL(w, v, path, plain) {
+			w.decision.Status = http.StatusOK
+		}
+		return w.explanation()
+	}
+	e.decide(ctx, w, v, q.request())
 	return w.explanation()
 }
 
@@ -92,8 +113,9 @@ func (e *Engine) Servers(q ExplainRequest) []*farms.Server {
 
 func (q ExplainRequest) request() Request {
 	addr := q.IP.Unmap().WithZone("")
+	target, _, _ := strings.Cut(q.URL, "#") // players keep the fragment to themselves
 	return Request{
-		Door: DoorExplain, Method: "GET", RawTarget: q.URL, UserAgent: q.UserAgent,
+		Door: DoorExplain, Method: "GET", RawTarget: target, UserAgent: q.UserAgent, Now: q.Now,
 		Viewer: clientip.Viewer{Addr: addr, Peer: addr, HTTPS: hasPrefixFold(q.URL, "https:")},
 	}
 }
@@ -111,15 +133,17 @@ func (w *work) explanation() Explanation {
 		if c := w.chosen.Chosen; c != nil && c.Fact != nil && c.Fact.Presence == farms.Present && kind == farms.KindLive {
 			kind = c.Fact.Kind // the playlist says whether it is live
 		}
-		out.Content = ExplainedContent{d.Content.Channel, kind.String(), d.Content.Protocol.String()}
+		out.Content = ExplainedContent{
+			Channel: d.Content.Channel, Kind: kind.String(), Protocol: d.Content.Protocol.String(), Dialect: d.Archive.Dialect,
+		}
+		if win := d.Archive.Window; !win.IsZero() {
+			out.Content.Start, out.Content.End, out.Content.Open = win.Start.Unix(), win.End.Unix(), win.Open
+		}
 	}
 	if d.Server != nil {
 		out.Farm, out.Server = d.Farm.Name, d.Server.Name
 	}
 	for i := range w.scratch.Candidates {
-		if d.Location == nil {
-			break // candidates of an earlier decision
-		}
 		c := &w.scratch.Candidates[i]
 		if n := len(out.Farms); n == 0 || out.Farms[n-1].Name != c.Farm.Name {
 			out.Farms = append(out.Farms, ExplainedFarm{Name: c.Farm.Name, Policy: c.Farm.Policy.String(), Servers: []ExplainedServer{}})
@@ -129,8 +153,36 @@ func (w *work) explanation() Explanation {
 			Name: c.Member.Server.Name, URL: c.Member.Server.URL,
 			Chosen: d.Server == c.Member.Server && d.Farm == c.Farm, Why: c.Why.String(), Detail: detailOf(c, w.query.Now),
 		})
+		if w.query.Need != nil {
+			w.explainHeld(&f.Servers[len(f.Servers)-1], c)
+		}
 	}
 	return out
+}
+
+// maxExplained bounds the ranges and gaps that are listed for a server.
+const maxExplained = 200
+
+// explainHeld says what a candidate holds of the window.
+func (w *work) explainHeld(s *ExplainedServer, c *farms.Candidate) {
+	s.HeldSec, s.AskedSec = int64(c.Held.Seconds()), int64(w.query.Need.Asked().Seconds())
+	if c.Fact == nil || c.Fact.Presence != farms.Present {
+		return
+	}
+	s.Source = c.Fact.Source
+	s.Ranges = c.Fact.Ranges[:min(len(c.Fact.Ranges), maxExplained)]
+	if len(c.Fact.Ranges) > 0 {
+		gaps := archive.Gaps(w.need.window, c.Fact.Ranges)
+		s.Gaps = gaps[:min(len(gaps), maxExplained)]
+	}
+	words := fmt.Sprintf("holds %d of %d s", s.HeldSec, s.AskedSec)
+	if n := len(s.Gaps); n > 0 {
+		words += fmt.Sprintf(" with %d gaps", n)
+	}
+	if c.Fact.Unplaced > 0 {
+		words += ", unverified: it has no dates"
+	}
+	s.Detail = words + " (" + s.Source + "); " + s.Detail
 }
 
 // detailOf says in words what is known of a candidate.
@@ -183,6 +235,13 @@ func (x *Explanation) Text() string {
 	}
 	line("location", "%s", x.Location)
 	line("content", "channel %q, %s, %s", x.Content.Channel, x.Content.Kind, x.Content.Protocol)
+	if x.Content.End != 0 {
+		end := time.Unix(x.Content.End, 0).UTC().Format(time.RFC3339)
+		if x.Content.Open {
+			end = "open"
+		}
+		line("window", "%s to %s (dialect %s)", time.Unix(x.Content.Start, 0).UTC().Format(time.RFC3339), end, x.Content.Dialect)
+	}
 	for i, f := range x.Farms {
 		line(fmt.Sprintf("farm %d", i+1), "%s (policy %s)", f.Name, f.Policy)
 		for _, s := range f.Servers {

@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"time"
 
+	"github.com/pointsman-tv/pointsman/archive"
 	"github.com/pointsman-tv/pointsman/farms"
 	"github.com/pointsman-tv/pointsman/redirector/clientip"
 )
@@ -28,6 +29,8 @@ type Settings struct {
 	SessionKeys     []string
 	Hosts           map[string]bool // lower case; empty: every Host is ours
 	Clients         *clientip.Resolver
+	Archive         *archive.Parser           // nil: no URL asks for a recording
+	Zones           map[string]*time.Location // by farm, where a farm has a zone of its own
 	HealthPath      string
 	DecisionTimeout time.Duration
 	ReturnEvidence  ReturnEvidence

@@ -188,9 +188,9 @@ var (
 		"status", "reason", "detail", "location_header", "fallback", "retry_after", "location", "farm", "server",
 		"generation", "client", "waited_ms", "content", "farms",
 	}
-	explainedContentKeys = []string{"channel", "kind", "protocol"}
+	explainedContentKeys = []string{"channel", "kind", "protocol", "dialect", "start", "end", "open"}
 	explainedFarmKeys    = []string{"name", "policy", "servers"}
-	explainedServerKeys  = []string{"name", "url", "chosen", "why", "detail"}
+	explainedServerKeys  = []string{"name", "url", "chosen", "why", "detail", "held_sec", "asked_sec"}
 )
 
 type explanation struct {

@@ -9,11 +9,13 @@ import (
 	"net/netip"
 	"net/url"
 	"os"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/rs/zerolog"
 
+	"github.com/pointsman-tv/pointsman/farms"
 	"github.com/pointsman-tv/pointsman/farms/config"
 	"github.com/pointsman-tv/pointsman/redirector"
 )
@@ -33,6 +35,8 @@ func explain(args []string, s streams) int {
 	ip := fs.String("ip", "", "the viewer's `ADDRESS`")
 	ua := fs.String("ua", "", "the viewer's User-Agent")
 	asJSON := fs.Bool("json", false, "print one JSON object for programs")
+	now := fs.Int64("now", 0, "read archive windows as if it were this `UNIX` time")
+	parseOnly := fs.Bool("parse", false, "only read the URL and ask no server: status 200, or what the URL alone earns")
 	if status, done := parse(fs, args, 1, s); done {
 		return status
 	}
@@ -45,7 +49,10 @@ func explain(args []string, s streams) int {
 		fmt.Fprintln(s.err, "pointsman explain: one of -config FILE and -admin URL is needed")
 		return exitUsage
 	}
-	q := redirector.ExplainRequest{IP: addr, URL: fs.Arg(0), UserAgent: *ua}
+	q := redirector.ExplainRequest{IP: addr, URL: fs.Arg(0), UserAgent: *ua, ParseOnly: *parseOnly}
+	if *now > 0 {
+		q.Now = time.Unix(*now, 0)
+	}
 	var x *redirector.Explanation
 	if *admin != "" {
 		x, err = explainRemote(*admin, *tokenFile, q)
@@ -90,11 +97,23 @@ func explainLocal(path string, q redirector.ExplainRequest, s streams) (*redirec
 		c.board.Wait()
 		c.client.Close()
 	}()
-	c.board.Update(c.engine.Servers(q), probeSettings(doc)) // nobody else is asked for one viewer's sake
+	var servers []*farms.Server // nobody else is asked for one viewer's sake
+	if !q.ParseOnly {
+		servers = c.engine.Servers(q)
+	}
+	c.board.Update(servers, probeSettings(doc))
 	c.board.Start(ctx)
 	<-c.board.Ready()
 	x := c.engine.Explain(ctx, q)
 	return &x, nil
+}
+
+// unixOf writes a time as unix seconds, the zero one as nothing.
+func unixOf(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return strconv.FormatInt(t.Unix(), 10)
 }
 
 // maxExplanation bounds the answer of a running instance.
@@ -103,7 +122,7 @@ const maxExplanation = 16 << 20
 // explainRemote asks a running instance.
 func explainRemote(admin, tokenFile string, q redirector.ExplainRequest) (*redirector.Explanation, error) {
 	u := strings.TrimSuffix(admin, "/") + "/explain?" + url.Values{
-		"ip": {q.IP.String()}, "url": {q.URL}, "ua": {q.UserAgent},
+		"ip": {q.IP.String()}, "url": {q.URL}, "ua": {q.UserAgent}, "now": {unixOf(q.Now)}, "parse": {strconv.FormatBool(q.ParseOnly)},
 	}.Encode()
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()

@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	_ "time/tzdata" // zones of archive times, also where the system has none
 )
 
 // streams are what a command reads and writes.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"github.com/pointsman-tv/pointsman/archive"
 	"github.com/pointsman-tv/pointsman/farms"
 	"github.com/pointsman-tv/pointsman/farms/config"
 	"github.com/pointsman-tv/pointsman/probe"
@@ -113,7 +114,7 @@ func probeSettings(doc *config.Document) probe.Settings {
 	}
 	return probe.Settings{
 		StatusInterval: r.ServerStatusCacheTime, RequestTimeout: r.RequestTimeout, DecisionTimeout: r.DecisionTimeout,
-		LiveAge: r.LiveCacheTime, VoDAge: r.VoDRangeCacheTime, StaleIfError: p.StaleIfError, OffAir: r.OffAir,
+		LiveAge: r.LiveCacheTime, VoDAge: r.VoDRangeCacheTime, RangeAgeFraction: r.RangeCacheTimeFraction, StaleIfError: p.StaleIfError, OffAir: r.OffAir,
 		SweepInterval: r.ClearCacheInterval, Rise: p.Rise, Fall: p.Fall, Depth: depth,
 		MaxInFlight: p.MaxInFlightPerServer, MaxPerSec: p.MaxPerSecPerServer,
 		StrangersPerSec: p.UnknownChannelsPerSec, StrangersBurst: p.UnknownChannelsBurst, SelfCheck: p.SelfCheck,
@@ -129,7 +130,10 @@ func edgeSettings(doc *config.Document) (*redirector.Settings, error) {
 	set := &redirector.Settings{
 		URIPath: strings.TrimSuffix(r.URIPath, "/"), ChannelGroup: r.ChannelRegexIndex, SessionKeys: r.SessionKey,
 		Clients: clients, HealthPath: doc.Core.HealthPath, DecisionTimeout: r.DecisionTimeout,
-		LogDecisions: doc.Log.Decisions, Redact: doc.Log.RedactedNames(),
+		Zones: zones(doc), LogDecisions: doc.Log.Decisions, Redact: doc.Log.RedactedNames(),
+	}
+	if set.Archive, err = archiveParser(&doc.Archive); err != nil {
+		return nil, err
 	}
 	if r.ChannelRegex != "" {
 		if set.ChannelRegex, err = regexp.Compile(r.ChannelRegex); err != nil {
@@ -151,6 +155,31 @@ func edgeSettings(doc *config.Document) (*redirector.Settings, error) {
 		set.ReturnEvidence = redirector.EvidenceCheck
 	}
 	return set, nil
+}
+
+// archiveParser compiles the dialects of the configuration.
+func archiveParser(a *config.Archive) (*archive.Parser, error) {
+	opt := archive.Options{Dialects: a.Dialects, Zone: a.Timezone, ViewerZone: a.ViewerTimezone, ClockSlack: a.ClockSlack}
+	for _, c := range a.Custom {
+		custom := archive.Custom{
+			Name: c.Name, Path: c.Path, Need: c.Need, Units: c.Units, Zone: c.Location, ViewerZone: c.ViewerZone,
+			Kind: c.Kind, Protocol: c.Protocol,
+		}
+		for _, q := range c.Query {
+			custom.Query = append(custom.Query, archive.Binding{Params: q.Params, Group: q.Group, Regexp: q.Regex})
+		}
+		opt.Custom = append(opt.Custom, custom)
+	}
+	return archive.New(opt)
+}
+
+// zones are the time zones of the farms.
+func zones(doc *config.Document) map[string]*time.Location {
+	out := make(map[string]*time.Location, len(doc.Redirection.Farms))
+	for _, f := range doc.Redirection.Farms {
+		out[f.Name] = f.Timezone
+	}
+	return out
 }
 
 func clientResolver(doc *config.Document) (*clientip.Resolver, error) {

@@ -16,8 +16,9 @@ type loader struct {
 	report
 	src   Source
 	root  *node
-	plans map[reflect.Type][]field // by struct type
-	ours  bool                     // the document has a key that SmartMEDIA does not know
+	plans map[reflect.Type][]field  // by struct type
+	ours  bool                      // the document has a key that SmartMEDIA does not know
+	zones map[string]*time.Location // by name, nil for what is none
 }
 
 // field is what the tags of a struct field say.
@@ -301,6 +302,8 @@ func expectation(t reflect.Type, f *field) string {
 		return "a number of seconds"
 	case reflect.TypeFor[time.Time]():
 		return "a time as in 2026-01-02T15:04:05Z, or Unix seconds"
+	case reflect.TypeFor[*time.Location]():
+		return "a string with a time zone such as Europe/Berlin, or UTC"
 	case reflect.TypeFor[netip.Addr]():
 		return "a string with an IP address"
 	case reflect.TypeFor[netip.Prefix]():
@@ -361,6 +364,8 @@ func setDefault(v reflect.Value, text string) {
 	case *time.Duration:
 		seconds, _ := strconv.ParseFloat(text, 64)
 		*target = time.Duration(seconds * float64(time.Second))
+	case **time.Location:
+		*target, _ = time.LoadLocation(text)
 	case *netip.Addr:
 		*target, _ = netip.ParseAddr(text)
 	case *farms.Policy:

@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/pointsman-tv/pointsman/farms"
 )
@@ -14,6 +15,27 @@ const (
 	ContentProbe  ContentMode = "probe"
 	ContentAssume ContentMode = "assume"
 )
+
+// Preference says how much of a window a server counts as holding.
+type Preference string
+
+// The preferences.
+const (
+	PreferMost       Preference = "most"
+	PreferContiguous Preference = "contiguous"
+)
+
+// FarmArchive is what the farm makes of servers that hold a part of an archive
+// window.
+type FarmArchive struct {
+	// What counts as held. `most`: everything, gaps left out; `contiguous`: the
+	// longest stretch from the start, for players that stop at a gap.
+	Prefer Preference `json:"prefer" default:"most" enum:"most,contiguous"`
+	// A server that lacks the window's start counts as holding nothing.
+	MustCoverStart bool `json:"must_cover_start" default:"false"`
+	// Least part of the window that is worth serving; who holds less holds nothing.
+	MinCoverage float64 `json:"min_coverage" default:"0" limits:"0..1"`
+}
 
 // Farm is a group of servers with the same content.
 type Farm struct {
@@ -29,6 +51,10 @@ type Farm struct {
 	// `probe`: servers are asked for the content; `assume`: they have everything and
 	// nobody is asked, as with CDNs and edges that pull.
 	Content ContentMode `json:"content" default:"probe" enum:"probe,assume"`
+	// Time zone of times that a URL writes without one. Absent: `archive.timezone`.
+	Timezone *time.Location `json:"timezone"`
+	// Which servers hold enough of an archive window.
+	Archive FarmArchive `json:"archive"`
 	// Keys of `servers` that hold for all of them; what a server says itself wins.
 	// `url` and `name` are not for here.
 	Defaults Server `json:"defaults"`
@@ -49,6 +75,9 @@ func (l *loader) checkFarms(n *node, d *Document) {
 		l.checkFarmName(n, f.Name, i, names)
 		if f.BoundedLoad > 0 && f.BoundedLoad <= 1 {
 			l.errorf(n.get("bounded_load"), "is %s, expected 0 for off, or more than 1 and at most 100", formatNumber(f.BoundedLoad))
+		}
+		if f.Timezone == nil {
+			f.Timezone = d.Archive.Timezone
 		}
 		l.checkServers(n, d, i, known)
 	}

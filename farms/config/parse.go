@@ -18,6 +18,8 @@ type Document struct {
 	Redirection Redirection `json:"redirection" smartmedia:"yes"`
 	// How servers are asked.
 	Probe Probe `json:"probe"`
+	// How archive URLs are read and when a server holds enough of a window.
+	Archive Archive `json:"archive"`
 	// What is logged.
 	Log Log `json:"log"`
 }
@@ -42,6 +44,7 @@ type Source struct {
 func Default() *Document {
 	d := &Document{}
 	setDefaults(reflect.ValueOf(d).Elem())
+	d.Archive.Dialects = DialectNames()
 	return d
 }
 
@@ -73,6 +76,7 @@ func (l *loader) load() *Document {
 	l.checkAdmin(l.root.get("admin"), d)
 	l.checkRedirection(l.root.get("redirection"), d)
 	l.checkProbe(l.root.get("probe"), &d.Probe)
+	l.checkArchive(l.root.get("archive"), &d.Archive)
 	l.checkLog(l.root.get("log"), &d.Log)
 	if l.failed() {
 		return nil

@@ -71,7 +71,7 @@ func TestDefaultsAreWithinTheirLimits(t *testing.T) {
 				text := f.fallback
 				k := kindNumber
 				switch sf.Type.Kind() {
-				case reflect.String, reflect.Uint8, reflect.Struct:
+				case reflect.String, reflect.Uint8, reflect.Struct, reflect.Pointer:
 					k = kindString
 				case reflect.Bool:
 					k = kindBoolean
@@ -132,11 +132,13 @@ func TestFarmDefaultsAndOwnKeys(t *testing.T) {
 			Name: "edge.example:80/live", URL: "http://edge.example/live", Tags: map[string]string{"site": "x"},
 			State: farms.StateDraining, DrainUntil: time.Date(2026, 1, 1, 0, 0, 0, 5e8, time.UTC), StatusPath: "/health",
 			ProbeHeaders: []farms.Header{{Name: "X-Key", Value: "s3cret"}}, ProbeQuery: "a=%26&b=2+3",
+			Type: "generic",
 		},
 		{
 			Name: "[2001:db8::1]:8443", URL: "https://[2001:db8::1]:8443", Tags: map[string]string{"rack": "7"},
 			State: farms.StateDraining, DrainUntil: time.Date(2026, 1, 1, 0, 0, 0, 5e8, time.UTC), StatusPath: "/up",
 			ProbeHeaders: []farms.Header{{Name: "X-Key", Value: "s3cret"}}, ProbeQuery: "a=%26&b=2+3",
+			Type: "generic",
 		},
 	}
 	spec := d.Spec()

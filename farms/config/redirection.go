@@ -86,7 +86,7 @@ func (l *loader) checkRedirection(n *node, d *Document) {
 		}
 	}
 	l.checkChannelRegex(n, r)
-	l.checkSessionKey(n.get("session_key"), r.SessionKey)
+	l.checkParameters(n.get("session_key"), r.SessionKey)
 	l.checkFarms(n, d)
 	l.checkLocations(n, d)
 }
@@ -136,7 +136,8 @@ func compilePattern(s string) (re *regexp.Regexp, problem string) {
 	return re, ""
 }
 
-func (l *loader) checkSessionKey(n *node, names []string) {
+// checkParameters checks a list of query parameter names.
+func (l *loader) checkParameters(n *node, names []string) {
 	entries := n.items()
 	first := make(map[string]bool, len(names))
 	for i, name := range names {

@@ -135,6 +135,10 @@ func typeText(t reflect.Type, f *field) string {
 		return "time"
 	case reflect.TypeFor[netip.Addr]():
 		return "IP address"
+	case reflect.TypeFor[*time.Location]():
+		return "time zone"
+	case reflect.TypeFor[Secret]():
+		return "string or `{\"file\": …}`"
 	case reflect.TypeFor[Ignored]():
 		return "anything"
 	}

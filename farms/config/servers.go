@@ -11,14 +11,6 @@ import (
 	"github.com/pointsman-tv/pointsman/farms"
 )
 
-// ServerType is the software a server runs.
-type ServerType string
-
-// The types.
-const (
-	Generic ServerType = "generic"
-)
-
 // Server is one host that streams. The same name in two farms is one server:
 // its settings are the same everywhere, except its weight.
 type Server struct {
@@ -49,8 +41,20 @@ type Server struct {
 	ProbeHeaders map[string]Secret `json:"probe_headers" limits:"0..32"`
 	// Query parameters sent with every probe; values as in `probe_headers`.
 	ProbeQuery map[string]Secret `json:"probe_query" limits:"0..32"`
-	// The software the server runs.
-	Type ServerType `json:"type" default:"generic" enum:"generic"`
+	// The software the server runs. All but `generic` have an API that is asked what
+	// is live and recorded, so that probes do not count as viewers.
+	Type ServerType `json:"type" default:"generic" enum:"generic,flussonic,nimble,mistserver,mediamtx,wowza,antmedia"`
+	// Base URL of the API. Absent: `url`, for `flussonic`, `mistserver` and `antmedia`;
+	// else http at the host of `url` and the vendor's port: `nimble` 8082, `mediamtx`
+	// 9997, `wowza` 8087.
+	APIURL string `json:"api_url" limits:"1..2048"`
+	// User for the API, where it has users. Needs `api_secret`.
+	APIUser string `json:"api_user" limits:"1..256"`
+	// Password or token for the API; `{"file": "PATH"}` keeps it out of this file.
+	APISecret Secret `json:"api_secret"`
+	// Whether MPEG-TS and fMP4 of a channel are one recording (`shared`) or two
+	// (`separate`). Absent: `separate` for `nimble`, else `shared`.
+	Containers Containers `json:"containers" enum:"shared,separate"`
 }
 
 // knownServer is a server name that was met already.
@@ -85,10 +89,15 @@ func (l *loader) checkServers(farm *node, d *Document, i int, known map[string]k
 	}
 	entries := list.items()
 	servers := d.Redirection.Farms[i].Servers
+	generic := len(servers) > 0
 	for j := range servers {
 		n := serverNode{entries[j], defaults}
 		l.checkServer(n, d, &servers[j])
 		l.checkIdentity(n, i, j, &servers[j], known)
+		generic = generic && servers[j].Type == Generic && !n.get("type").failed
+	}
+	if generic {
+		l.refuseAPIKeys(defaults)
 	}
 }
 
@@ -120,6 +129,7 @@ func (l *loader) checkServer(n serverNode, d *Document, s *Server) {
 			l.errorf(at, "is %s, which %s", quote(s.StatusPath), problem)
 		}
 	}
+	l.checkAPI(n, d, s, u, ok)
 	l.checkTags(n.get("tags"), s.Tags)
 	l.checkProbeHeaders(n.get("probe_headers"), s.ProbeHeaders)
 	if _, nameless := s.ProbeQuery[""]; nameless {
@@ -185,7 +195,7 @@ func (l *loader) checkProbeHeaders(n *node, headers map[string]Secret) {
 			l.errorf(at, "is a header that the connection needs for itself, expected another")
 		case first[canonical] != "":
 			l.errorf(at, "is the same header as %s, expected one of them", quote(first[canonical]))
-		case strings.ContainsFunc(value, func(c rune) bool { return c < ' ' || c == 0x7f }):
+		case hasControl(value):
 			l.errorf(at, "has a value with a control character, expected none")
 		}
 		first[canonical] = name
@@ -247,6 +257,14 @@ func differing(a, b *Server) string {
 		return "probe_query"
 	case a.Type != b.Type:
 		return "type"
+	case !sameAddress(a.APIURL, b.APIURL):
+		return "api_url"
+	case a.APIUser != b.APIUser:
+		return "api_user"
+	case a.APISecret != b.APISecret:
+		return "api_secret"
+	case a.Containers != b.Containers:
+		return "containers"
 	default:
 		return ""
 	}

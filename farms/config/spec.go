@@ -13,13 +13,21 @@ func (d *Document) Spec() *farms.Spec {
 			SlowStart:    d.Probe.SlowStart,
 			Sticky:       r.Sticky,
 			RefuseFrozen: d.Probe.Frozen == FrozenRefuse,
+			GoodEnough:   d.Archive.GoodEnough,
 		},
 		ArrayOrder: r.LocationMatch == MatchOrder,
 	}
 	known := make(map[string]bool)
 	for i := range r.Farms {
 		f := &r.Farms[i]
-		farm := farms.FarmSpec{Name: f.Name, Policy: f.Policy, BoundedLoad: f.BoundedLoad, Assume: f.Content == ContentAssume}
+		farm := farms.FarmSpec{
+			Name: f.Name, Policy: f.Policy, BoundedLoad: f.BoundedLoad, Assume: f.Content == ContentAssume,
+			Archive: farms.ArchiveOptions{
+				Contiguous:     f.Archive.Prefer == PreferContiguous,
+				MustCoverStart: f.Archive.MustCoverStart,
+				MinCoverage:    f.Archive.MinCoverage,
+			},
+		}
 		for j := range f.Servers {
 			s := &f.Servers[j]
 			farm.Members = append(farm.Members, farms.MemberSpec{Server: s.Name, Weight: s.Weight})
@@ -41,6 +49,8 @@ func (s *Server) spec() farms.ServerSpec {
 		Name: s.Name, URL: s.URL, HTTPSURL: s.HTTPSURL,
 		State: s.State, DrainUntil: s.DrainUntil, LastResort: s.LastResort, Tags: s.Tags,
 		StatusPath: s.StatusPath, ProbeHeaders: s.probeHeaders(), ProbeQuery: s.probeQuery(),
+		Type: string(s.Type), APIURL: s.APIURL, APIUser: s.APIUser, APISecret: s.APISecret.Reveal(),
+		Separate: s.Containers == ContainersSeparate,
 	}
 }
 

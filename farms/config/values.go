@@ -36,6 +36,8 @@ func (l *loader) bindValue(n *node, target any, f *field) bool {
 		}
 	case *time.Time:
 		l.bindTime(n, t)
+	case **time.Location:
+		l.bindZone(n, t)
 	case *netip.Addr:
 		l.bindAddr(n, t)
 	case *[]netip.Prefix:

@@ -83,11 +83,31 @@ func (l *loader) warnFarm(d *Document, i int) {
 			l.warnf(at, "has no effect while state is %q; expected \"draining\"", s.State)
 		}
 	}
+	l.warnAPI(f, l.farm(i))
 	if len(f.Servers) == 1 {
 		l.warnf(l.farm(i), "has one server; when that fails, nobody in the farm takes its place")
 		return
 	}
 	l.warnSurvivors(f, i)
+}
+
+// warnAPI looks for a secret that goes in the clear beyond private networks, and
+// for one API that stands in for several servers.
+func (l *loader) warnAPI(f *Farm, n *node) {
+	defaults, entries := n.get("defaults"), n.get("servers").items()
+	inherited := 0
+	for j := range f.Servers {
+		s := &f.Servers[j]
+		if address := s.exposesSecret(); address != "" {
+			l.warnf(serverNode{entries[j], defaults}.get("api_secret"), "is for an API over plain http at %s, which is no private address, so that others on the way can read it; expected https in api_url", address)
+		}
+		if s.Type != Generic && entries[j].get("api_url").kind == kindAbsent {
+			inherited++
+		}
+	}
+	if at := defaults.get("api_url"); at.kind != kindAbsent && inherited > 1 {
+		l.warnf(at, "is one API for %d servers, so that each is believed to have what that one has; expected it at each server", inherited)
+	}
 }
 
 // maxSurvivorLoad is how many times their normal load the other servers of a

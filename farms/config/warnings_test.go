@@ -70,6 +70,21 @@ func TestWarnings(t *testing.T) {
 		{"drain_until", servers("share", `{"url": "http://192.0.2.1"}, {"url": "http://192.0.2.2", "drain_until": "2026-01-02T15:04:05Z"}`), []string{
 			`warning redirection.farms[0].servers[1].drain_until: has no effect while state is "enabled"; expected "draining"`,
 		}},
+		{"secret_in_the_clear", servers("share", `{"url": "http://203.0.113.1", "type": "flussonic", "api_user": "u", "api_secret": "s"},
+			{"url": "http://10.0.0.1", "type": "wowza", "api_url": "https://203.0.113.2:8087", "api_secret": "s"},
+			{"url": "http://10.0.0.2", "type": "nimble", "api_secret": "s"}, {"url": "http://[fd00::1]", "type": "mediamtx", "api_secret": "s"},
+			{"url": "http://[2001:db8::1]", "type": "mediamtx", "api_secret": "s"}, {"url": "http://203.0.113.3", "type": "nimble"},
+			{"url": "http://edge.example", "type": "antmedia", "api_secret": "s"}, {"url": "http://127.0.0.1", "type": "mistserver", "api_secret": "s"}`), []string{
+			`warning redirection.farms[0].servers[0].api_secret: is for an API over plain http at 203.0.113.1, which is no private address, so that others on the way can read it; expected https in api_url`,
+			`warning redirection.farms[0].servers[4].api_secret: is for an API over plain http at 2001:db8::1, which is no private address, so that others on the way can read it; expected https in api_url`,
+		}},
+		{"one_api_for_many", change(t, `"servers": [{"url": "http://192.0.2.1"}, {"url": "http://192.0.2.2"}]`,
+			`"defaults": {"type": "nimble", "api_url": "http://10.0.0.9:8082"}, "servers": [{"url": "http://192.0.2.1"}, {"url": "http://192.0.2.2"}, {"url": "http://192.0.2.3", "type": "generic"}]`), []string{
+			`warning redirection.farms[0].defaults.api_url: is one API for 2 servers, so that each is believed to have what that one has; expected it at each server`,
+		}},
+		{"one_api_for_one", change(t, `"servers": [{"url": "http://192.0.2.1"}, {"url": "http://192.0.2.2"}]`,
+			`"defaults": {"type": "nimble", "api_url": "http://10.0.0.9:8082"}, "servers": [{"url": "http://192.0.2.1"}, {"url": "http://192.0.2.2", "type": "generic"}]`), nil},
+		{"types_side_by_side", servers("share", `{"url": "http://192.0.2.1", "type": "nimble"}, {"url": "http://192.0.2.2", "type": "flussonic"}, {"url": "http://192.0.2.3"}`), nil},
 		{"covered", locations(`{"farms": ["a"], ` + everybody + `}, {"farms": ["a"], "ip_mask": ["10.0.0.0/8"]},
 			{"farms": ["a"], "ip_mask": ["10.0.0.0/9", "10.128.0.0/9"]}`), []string{
 			`warning redirection.locations[1]: can never match: its viewers, 10.0.0.0 for one, are taken by redirection.locations[2]`,

@@ -43,7 +43,7 @@ func parseWebAddress(s string) (u webAddress, problem string) {
 		authority, path = rest[:i], rest[i:]
 	}
 	if strings.Contains(authority, "@") {
-		return u, "has a user or password, expected none; probe_headers and probe_query carry the operator's token"
+		return u, "has a user or password, expected none; probe_headers and probe_query carry the operator's token, api_user and api_secret that of the API"
 	}
 	if problem = u.setAuthority(authority); problem != "" {
 		return u, problem
