@@ -7,7 +7,10 @@ import (
 
 // Range is a stretch of recorded time, in unix milliseconds; To is not part of
 // it. It is empty unless From is before To.
-type Range struct{ From, To int64 }
+type Range struct {
+	From int64 `json:"from"`
+	To   int64 `json:"to"`
+}
 
 // Empty reports whether nothing is in r.
 func (r Range) Empty() bool { return r.From >= r.To }

@@ -65,12 +65,13 @@ func Results() []string {
 
 // Board knows the servers' health and facts. It implements farms.Facts.
 type Board struct {
-	opt      Options
-	settings atomic.Pointer[Settings]
-	servers  atomic.Pointer[map[farms.Endpoint]*server]
-	contents *contents
-	bucket   *rate.Limiter
-	isolated isolation
+	opt        Options
+	settings   atomic.Pointer[Settings]
+	servers    atomic.Pointer[map[farms.Endpoint]*server]
+	byEndpoint atomic.Pointer[farms.Endpoints[*server]] // the same, for decisions
+	contents   *contents
+	bucket     *rate.Limiter
+	isolated   isolation
 
 	ready     chan struct{}
 	readyOnce sync.Once
@@ -88,13 +89,13 @@ func NewBoard(opt Options, settings Settings) *Board {
 		ready:  make(chan struct{}),
 	}
 	b.settings.Store(&settings)
-	b.servers.Store(&map[farms.Endpoint]*server{})
+	b.setServers(map[farms.Endpoint]*server{})
 	return b
 }
 
 // Health implements farms.Facts.
 func (b *Board) Health(ep farms.Endpoint) *farms.Health {
-	if s := (*b.servers.Load())[ep]; s != nil {
+	if s := b.byEndpoint.Load().Get(ep); s != nil {
 		return s.health.Load()
 	}
 	return nil
@@ -164,7 +165,7 @@ func (b *Board) Update(servers []*farms.Server, settings Settings) {
 		}
 		next[fs.Endpoint] = s
 	}
-	b.servers.Store(&next)
+	b.setServers(next)
 	for ep, s := range old {
 		if next[ep] == nil && s.stop != nil {
 			s.stop()
@@ -177,6 +178,11 @@ func (b *Board) Update(servers []*farms.Server, settings Settings) {
 		b.checkIsolation("the servers were changed by a reload")
 		b.noteSwept()
 	}
+}
+
+func (b *Board) setServers(servers map[farms.Endpoint]*server) {
+	b.servers.Store(&servers)
+	b.byEndpoint.Store(farms.NewEndpoints(servers))
 }
 
 // startServer begins the status loop of s. b.mu is held.

@@ -18,27 +18,29 @@ import (
 
 // warmProber knows that every server is up and has everything.
 type warmProber struct {
-	health map[farms.Endpoint]*farms.Health
+	health *farms.Endpoints[*farms.Health]
 	known  *farms.Known
 	ready  chan struct{}
 }
 
 func newWarmProber(t *farms.Table) *warmProber {
-	p := &warmProber{health: map[farms.Endpoint]*farms.Health{}, known: &farms.Known{Changed: make(chan struct{})}, ready: make(chan struct{})}
+	health := map[farms.Endpoint]*farms.Health{}
+	p := &warmProber{known: &farms.Known{Changed: make(chan struct{})}, ready: make(chan struct{})}
 	close(p.ready)
 	now := time.Now()
 	for _, s := range t.Servers {
-		p.health[s.Endpoint] = &farms.Health{Condition: farms.ConditionUp, Since: now, RTT: 10 * time.Millisecond}
+		health[s.Endpoint] = &farms.Health{Condition: farms.ConditionUp, Since: now, RTT: 10 * time.Millisecond}
 		p.known.Facts = append(p.known.Facts, farms.Fact{
 			Endpoint: s.Endpoint, Presence: farms.Present, Multivariant: true, At: now,
 			FreshUntil: now.Add(time.Hour), ServeUntil: now.Add(time.Hour), HeldAt: now, MovedAt: now,
 		})
 	}
+	p.health = farms.NewEndpoints(health)
 	slices.SortFunc(p.known.Facts, func(a, b farms.Fact) int { return cmp.Compare(a.Endpoint, b.Endpoint) })
 	return p
 }
 
-func (p *warmProber) Health(ep farms.Endpoint) *farms.Health               { return p.health[ep] }
+func (p *warmProber) Health(ep farms.Endpoint) *farms.Health               { return p.health.Get(ep) }
 func (p *warmProber) Content(farms.Content) *farms.Known                   { return p.known }
 func (p *warmProber) Ask(farms.Content, []*farms.Server, bool) farms.Asked { return farms.Asked{} }
 func (p *warmProber) Check(farms.Content, *farms.Server) bool              { return false }
