@@ -17,8 +17,8 @@ build: ## build bin/pointsman, static
 demo: build ## three small servers, the redirector and a player page
 	$(BIN) demo
 
-test: deps ## every test; installs the Debian and npm packages it needs
-	$(GO) test -race -shuffle=on -timeout 25m ./...
+test: deps unit ## every test; installs the Debian and npm packages it needs
+	$(GO) test -race -shuffle=on -timeout 25m ./test
 
 deps: ## install what the tests need beside Go
 	@scripts/test-deps.sh

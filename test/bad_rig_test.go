@@ -48,7 +48,7 @@ func newBadScene(t *testing.T, core rig.Config) *badScene {
 	var farms []rig.Config
 	for _, name := range []string{"lan", "home", "world"} {
 		o := rig.NewOrigin(t, name, "")
-		o.SetRest(rig.Live)
+		o.SetRest(rig.VoD) // a live playlist would be looked at a second time by itself
 		s.origins[name] = o
 		farms = append(farms, rig.Config{"name": name, "servers": []rig.Config{{"name": name + "-1", "url": o.URL()}}})
 	}
@@ -56,7 +56,7 @@ func newBadScene(t *testing.T, core rig.Config) *badScene {
 		"core": core,
 		"redirection": rig.Config{
 			"uri_path": "/", "channel_regex": "^([^/]+)/", "farms": farms,
-			"live_cache_time_sec": 3600, "return_evidence": "off",
+			"vod_range_cache_time_sec": 3600, "return_evidence": "off",
 			"locations": []rig.Config{
 				{"name": "lan", "farms": []string{"lan"}, "ip_mask": []string{"10.0.0.0/8", "fc00::/7"}},
 				{"name": "home", "farms": []string{"home"}, "ip_mask": []string{"127.0.0.0/8"}},

@@ -27,11 +27,15 @@ type reloadScene struct {
 	origins []*rig.Origin
 }
 
+// newReloadScene has four servers of finished content: a live playlist would be
+// looked at a second time after 1.5 target durations, and a question that comes
+// due by itself is not a reload's.
 func newReloadScene(t *testing.T, core rig.Config) *reloadScene {
 	t.Helper()
 	s := &reloadScene{core: core, admin: rig.Config{}}
 	for i := range 4 {
-		o := liveOrigin(t, fmt.Sprintf("s%d", i))
+		o := rig.NewOrigin(t, fmt.Sprintf("s%d", i), "")
+		o.SetRest(rig.VoD)
 		s.origins = append(s.origins, o)
 		s.servers = append(s.servers, o.Name+" "+o.URL())
 	}
@@ -43,6 +47,7 @@ func newReloadScene(t *testing.T, core rig.Config) *reloadScene {
 func (s *reloadScene) config(servers ...string) rig.Config {
 	section := redirection([]rig.Config{probed("farm", "share", servers...)}, []rig.Config{place("all", "farm", everywhere...)})
 	section["session_key"] = []string{"session"}
+	section["vod_range_cache_time_sec"] = 3600
 	return rig.Config{"core": s.core, "admin": s.admin, "redirection": section, "log": rig.Config{"decisions": false}}
 }
 
