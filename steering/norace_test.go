@@ -1,0 +1,5 @@
+//go:build !race
+
+package steering
+
+const raceDetector = false
