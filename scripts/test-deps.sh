@@ -38,3 +38,7 @@ if [ test/browser/package-lock.json -nt test/browser/node_modules/.package-lock.
     exit 1
   fi
 fi
+
+# livesim2 is a test tool with modules of its own. Its test says so when they
+# cannot be had.
+(cd test/livesim && go mod download) || echo "The modules of test/livesim could not be downloaded." >&2
