@@ -207,7 +207,10 @@ func (p *mpdParser) segments(parent element, how *addressing) error {
 func (p *mpdParser) timeline(how addressing) error {
 	var run timeline
 	err := p.xml.children(func(child element) error {
-		if child.Name.Local == "S" {
+		switch child.Name.Local {
+		case "Pattern":
+			return run.pattern(p.xml, child)
+		case "S":
 			return run.add(child)
 		}
 		return nil
@@ -251,6 +254,42 @@ type timeline struct {
 	open       bool // the last S repeats until further notice
 
 	start, length uint64 // of the S read last: where it begins, and how long each of its segments is
+
+	patterns []durationPattern
+	entries  int // of all patterns
+}
+
+func (t *timeline) pattern(xml *xmlReader, parent element) error {
+	p, err := readPattern(xml, parent, maxPatternEntries-t.entries)
+	if err == nil {
+		t.patterns = append(t.patterns, p)
+		t.entries += len(p.runs)
+	}
+	return err
+}
+
+// lengths returns how long the segments of an S are and, where a pattern says
+// so, which one and where in it they begin.
+func (t *timeline) lengths(s element) (length uint64, by *durationPattern, from uint64, err error) {
+	if length, err = s.number("d", 0); err != nil || length > 0 {
+		return length, nil, 0, err
+	}
+	if _, has := s.text("p"); !has {
+		return 0, nil, 0, s.fail("S has no duration, expected d with the length of a segment")
+	}
+	id, err := s.number("p", 0)
+	if err != nil {
+		return 0, nil, 0, err
+	}
+	if from, err = s.number("pE", 0); err != nil {
+		return 0, nil, 0, err
+	}
+	for i := range t.patterns {
+		if p := &t.patterns[i]; p.id == id {
+			return p.longest, p, from, nil
+		}
+	}
+	return 0, nil, 0, s.fail("S@p is %d, expected the id of a Pattern before it", id)
 }
 
 func (t *timeline) add(s element) error {
@@ -258,12 +297,9 @@ func (t *timeline) add(s element) error {
 	if err != nil {
 		return err
 	}
-	length, err := s.number("d", 0)
+	length, pattern, from, err := t.lengths(s)
 	if err != nil {
 		return err
-	}
-	if length == 0 {
-		return s.fail("S has no duration, expected d with the length of a segment")
 	}
 	if _, hasStart := s.text("t"); hasStart {
 		t.open = false
@@ -280,6 +316,12 @@ func (t *timeline) add(s element) error {
 		return s.fail("S@r is %d, expected at most %d", repeat, maxRepeat)
 	}
 	end, ok := addRun(start, repeat+1, length)
+	if pattern != nil {
+		var all uint64
+		all, ok = pattern.of(from, repeat+1)
+		end = start + all
+		ok = ok && end < 1<<63
+	}
 	if !ok {
 		return s.fail("SegmentTimeline ends beyond 2^63 units, expected t + (r+1)·d to be a time")
 	}

@@ -170,7 +170,11 @@ func (r *mpdRecording) timeline() (*mpdTimeline, error) {
 	var list mpdTimeline
 	var run timeline
 	err := r.xml.children(func(child element) error {
-		if child.Name.Local != "S" {
+		switch child.Name.Local {
+		case "Pattern":
+			return run.pattern(r.xml, child)
+		case "S":
+		default:
 			return nil
 		}
 		before := run
