@@ -6,7 +6,7 @@ BIN      := bin/pointsman
 
 .DEFAULT_GOAL := help
 
-.PHONY: help build demo test deps unit fmt lint fuzz bench bench-http bench-memory docs vuln clean
+.PHONY: help build demo test test-players deps unit fmt lint fuzz bench bench-http bench-memory docs vuln clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F':.*## ' '{printf "  %-14s %s\n", $$1, $$2}'
@@ -19,6 +19,9 @@ demo: build ## three small servers, the redirector and a player page
 
 test: deps unit ## every test; installs the Debian and npm packages it needs
 	$(GO) test -race -shuffle=on -timeout 25m ./test
+
+test-players: deps ## hls.js, dash.js and Shaka Player in Chromium follow steering
+	$(GO) test -run '^TestPlayers$$' -count=1 -v ./test
 
 deps: ## install what the tests need beside Go
 	@scripts/test-deps.sh
@@ -38,7 +41,7 @@ fuzz: ## run each fuzz target for FUZZTIME (20s)
 	@scripts/fuzz.sh $(FUZZTIME)
 
 bench: ## locate, choose, warm decision, reload: ns and allocations
-	$(GO) test -run '^$$' -bench . -benchmem ./farms ./farms/config ./redirector/... ./probe ./steering/playlist
+	$(GO) test -run '^$$' -bench . -benchmem ./farms ./farms/config ./redirector/... ./probe ./steering/...
 
 bench-http: deps ## CPU per request beside a bare handler and nginx, in one run
 	$(GO) run ./test/bench

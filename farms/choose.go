@@ -332,6 +332,7 @@ func (d *decision) explain(choice *Choice) {
 		case c.answer == answerOpen && choice.Chosen != nil:
 			c.Why = WhyNotNeeded
 		case c.answer == answerOpen || c.soft || c.rank&^(rankLastResort|rankAvoided) != 0:
+		case c.Why == WhySetAside, c.Why == WhySlow:
 		case c.rank&rankAvoided != 0:
 			c.Why = WhyAvoided
 		case c.rank&rankLastResort != 0:

@@ -67,11 +67,17 @@ type scene struct {
 // A server that a second farm lists again is only given a weight there.
 func newScene(t testing.TB, lines ...string) *scene {
 	t.Helper()
+	return newSceneOf(t, false, lines...)
+}
+
+// newSceneOf is newScene; with perServer each server is a pathway.
+func newSceneOf(t testing.TB, perServer bool, lines ...string) *scene {
+	t.Helper()
 	s := &scene{rules: rules(), fake: fakeWorld{
 		health: map[farms.Endpoint]*farms.Health{}, loads: map[farms.ServerID]float64{}, known: &farms.Known{},
 	}}
 	s.world = farms.World{Facts: &s.fake, Loads: &s.fake}
-	spec := farms.Spec{Rules: s.rules}
+	spec := farms.Spec{Rules: s.rules, PathwayPerServer: perServer}
 	location := farms.LocationSpec{Prefixes: []netip.Prefix{netip.MustParsePrefix("0.0.0.0/0")}}
 	words := map[string][]string{}
 	for i, line := range lines {

@@ -14,6 +14,7 @@ type Query struct {
 	Draw    uint64    // randomness of this decision
 	Now     time.Time // with a monotonic reading: ages are measured against it
 	Need    Need      // the archive window, nil for live and VoD
+	Steered *Steered  // what operator and feedback say of pathways, nil nothing
 }
 
 // Need is the archive window that a viewer asks for, as the core needs it.
@@ -55,7 +56,8 @@ type rank uint8
 // A server out of the viewer's reach is useless to him, so it comes behind
 // everything; a frozen playlist shows a still picture; a last resort is what
 // the word says; a server that this viewer came back from does not play for
-// him, whatever it does for others.
+// him, whatever it does for others, and one whose pathway was set aside waits
+// like it until nobody else is left.
 const (
 	rankGuarded    rank = 1
 	rankStale      rank = 2
@@ -92,6 +94,12 @@ func (d *decision) judge(c *Candidate) {
 	}
 	if q.Avoid == s.ID && q.Avoid != 0 {
 		c.rank |= rankAvoided
+	}
+	if q.Steered != nil {
+		if why := q.Steered.of(c.Pathway()); why != WhyNotPicked {
+			c.rank |= rankAvoided
+			c.Why = why
+		}
 	}
 	if m.LastResort {
 		c.rank |= rankLastResort
@@ -135,6 +143,8 @@ func (d *decision) gate(c *Candidate) bool {
 		}
 	}
 	switch {
+	case d.query.Steered != nil && d.query.Steered.of(c.Pathway()) == WhyExcluded:
+		c.Why = WhyExcluded
 	case c.Health != nil && c.Health.Condition == ConditionDown:
 		c.Why = WhyDown
 	case s.Base(d.query.Secure) == "":

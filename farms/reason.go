@@ -22,12 +22,13 @@ const (
 	ReasonBadWindow                      // the archive window is empty, inverted or unreadable
 	ReasonArchiveFuture                  // the archive window begins in the future
 	ReasonArchiveMissing                 // nobody holds any of the archive window
+	ReasonRetired                        // steering for this channel is over for ever
 )
 
 var reasonNames = [...]string{
 	"ok", "bad_request", "uri_too_long", "method_not_allowed", "unknown_host", "unknown_path",
 	"no_location", "farm_down", "busy", "off_air", "content_missing", "preflight",
-	"bad_window", "archive_future", "archive_missing",
+	"bad_window", "archive_future", "archive_missing", "retired",
 }
 
 // String returns the reason's word.
@@ -70,12 +71,15 @@ const (
 	WhyLastResort            // only when nobody else is left
 	WhyAvoided               // this viewer came back from it twice
 	WhyHoldsLess             // another holds more of the archive window
+	WhyExcluded              // its pathway was excluded by the operator
+	WhySetAside              // another pathway was pinned by the operator, or its own is drained
+	WhySlow                  // its pathway gave this session too little throughput
 )
 
 var whyNames = [...]string{
 	"chosen", "kept", "not_picked", "not_needed", "disabled", "draining", "down", "scheme", "family",
 	"absent", "ended", "guarded", "stale", "trouble", "unanswered", "frozen", "warming", "over_bound",
-	"last_resort", "avoided", "holds_less",
+	"last_resort", "avoided", "holds_less", "excluded", "set_aside", "slow",
 }
 
 // String returns the why's word.

@@ -67,6 +67,7 @@ type Server struct {
 	ID       ServerID // hash of Name
 	Endpoint Endpoint // fingerprint of what probes see
 	Index    int      // position in [Table.Servers]
+	Pathway  *Pathway // the server's own, under [Spec].PathwayPerServer; else nil
 
 	family, familyHTTPS family // what an address literal in URL and HTTPSURL says
 }
@@ -169,7 +170,9 @@ type Farm struct {
 	BoundedLoad float64 // multiple of the farm's mean, 0 is off
 	Assume      bool    // content is assumed, nobody is asked (CDNs, pull edges)
 	Archive     ArchiveOptions
-	Index       int // position in [Table.Farms]
+	Index       int      // position in [Table.Farms]
+	PublicURL   string   // where viewers find the farm's content, without trailing slash; "" is its one server
+	Pathway     *Pathway // the farm's, for content steering
 
 	totalWeight int64
 }

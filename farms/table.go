@@ -1,6 +1,7 @@
 package farms
 
 import (
+	"cmp"
 	"fmt"
 	"net/netip"
 	"regexp"
@@ -21,11 +22,12 @@ type Rules struct {
 // Spec is what a table is compiled from: validated, with every default filled
 // in and every name resolved to text that [Build] checks once more.
 type Spec struct {
-	Rules      Rules
-	ArrayOrder bool // location_match "order": the first location of the file wins
-	Servers    []ServerSpec
-	Farms      []FarmSpec
-	Locations  []LocationSpec
+	Rules            Rules
+	ArrayOrder       bool // location_match "order": the first location of the file wins
+	PathwayPerServer bool // each server is a pathway of content steering, named as the server is; else each farm
+	Servers          []ServerSpec
+	Farms            []FarmSpec
+	Locations        []LocationSpec
 }
 
 // ServerSpec is one server; the fields are those of [Server].
@@ -58,6 +60,8 @@ type FarmSpec struct {
 	BoundedLoad float64
 	Assume      bool
 	Archive     ArchiveOptions
+	Pathway     string // id for content steering; "" is the farm's name
+	PublicURL   string
 }
 
 // SplitSpec sends a part of the sessions to one of the location's farms first.
@@ -104,6 +108,7 @@ type Table struct {
 	Servers    []*Server
 	Farms      []*Farm
 	Locations  []*Location
+	Pathways   []*Pathway // those of farms, or those of servers
 
 	ranges  ranges
 	servers map[ServerID]*Server
@@ -126,6 +131,10 @@ func Build(spec *Spec, generation uint64) (*Table, error) {
 			return nil, fmt.Errorf("servers %q and %q: their names have the same hash; rename one", s.Name, other.Name)
 		}
 		byName[s.Name], t.servers[s.ID] = s, s
+		if spec.PathwayPerServer {
+			s.Pathway = newPathway(s.Name, nil, s)
+			t.Pathways = append(t.Pathways, s.Pathway)
+		}
 		t.Servers = append(t.Servers, s)
 	}
 	farmByName := make(map[string]*Farm, len(spec.Farms))
@@ -138,6 +147,9 @@ func Build(spec *Spec, generation uint64) (*Table, error) {
 			return nil, fmt.Errorf("farm %q: the name is not unique", f.Name)
 		}
 		farmByName[f.Name] = f
+		if !spec.PathwayPerServer {
+			t.Pathways = append(t.Pathways, f.Pathway)
+		}
 		t.Farms = append(t.Farms, f)
 	}
 	for i := range spec.Locations {
@@ -197,6 +209,8 @@ func buildFarm(spec *FarmSpec, index int, servers map[string]*Server) (*Farm, er
 	if len(f.Members) == 0 {
 		return nil, fmt.Errorf("farm %q: it has no servers", f.Name)
 	}
+	f.PublicURL = strings.TrimSuffix(spec.PublicURL, "/")
+	f.Pathway = newPathway(cmp.Or(spec.Pathway, f.Name), f, nil)
 	return f, nil
 }
 

@@ -109,6 +109,15 @@ func (b *Board) Content(c farms.Content) *farms.Known { return b.contents.known(
 // one of its media playlists.
 func (b *Board) Parent(path string) (channel string, ok bool) { return b.contents.parent(path) }
 
+// Manifest returns the manifest of a channel that was last seen on some server.
+func (b *Board) Manifest(channel string) (farms.Content, bool) {
+	c, ok := b.contents.byChannel.Load(channel)
+	if !ok {
+		return farms.Content{}, false
+	}
+	return c.key, true
+}
+
 // Ready is closed after the first sweep of status probes, five seconds after
 // the start at the latest.
 func (b *Board) Ready() <-chan struct{} { return b.ready }

@@ -4,6 +4,7 @@ import (
 	"crypto/subtle"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/pprof"
@@ -40,6 +41,7 @@ func (e *Engine) Admin(opt AdminOptions) http.Handler {
 		r.Get("/", func(rw http.ResponseWriter, r *http.Request) { http.Redirect(rw, r, "/status", http.StatusFound) })
 		r.Get("/status", e.serveStatus)
 		r.Get("/explain", e.serveExplain)
+		r.Get("/admin/pathways", e.servePathways)
 		r.Method(http.MethodGet, "/metrics", promhttp.HandlerFor(e.metrics.Registry, promhttp.HandlerOpts{}))
 		if opt.Extra != nil {
 			r.Handle("/demo", opt.Extra)
@@ -51,6 +53,8 @@ func (e *Engine) Admin(opt AdminOptions) http.Handler {
 		r.Post("/admin/reload", func(rw http.ResponseWriter, r *http.Request) { e.serveReload(rw, r, opt.Reload) })
 		r.Post("/admin/servers/*", e.serveOverride)
 		r.Delete("/admin/servers/*", e.serveOverride)
+		r.Post("/admin/pathways/*", e.servePathway)
+		r.Delete("/admin/pathways/*", e.servePathway)
 		r.HandleFunc("/debug/pprof/*", pprof.Index)
 		r.HandleFunc("/debug/pprof/cmdline", pprof.Cmdline)
 		r.HandleFunc("/debug/pprof/profile", pprof.Profile)
@@ -190,15 +194,9 @@ func (e *Engine) serveOverride(rw http.ResponseWriter, r *http.Request) {
 		e.finishOverride(rw, r, name, "as configured", e.SetOverride(name, nil))
 		return
 	}
-	dec := json.NewDecoder(http.MaxBytesReader(rw, r.Body, maxAdminBody))
-	dec.DisallowUnknownFields()
 	var in savedOverride
-	if err := dec.Decode(&in); err != nil {
-		writeError(rw, http.StatusBadRequest, `expected a body like {"state":"draining","until":"2026-01-31T18:00:00Z"}: `+err.Error())
-		return
-	}
-	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		writeError(rw, http.StatusBadRequest, "something follows the JSON object in the body")
+	if err := decodeBody(rw, r, &in, `{"state":"draining","until":"2026-01-31T18:00:00Z"}`); err != nil {
+		writeError(rw, http.StatusBadRequest, err.Error())
 		return
 	}
 	o, err := in.override()
@@ -207,6 +205,20 @@ func (e *Engine) serveOverride(rw http.ResponseWriter, r *http.Request) {
 		return
 	}
 	e.finishOverride(rw, r, name, o.State.String(), e.SetOverride(name, &o))
+}
+
+// decodeBody reads the one JSON object that a body must be, of the form that
+// like shows.
+func decodeBody(rw http.ResponseWriter, r *http.Request, in any, like string) error {
+	dec := json.NewDecoder(http.MaxBytesReader(rw, r.Body, maxAdminBody))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(in); err != nil {
+		return fmt.Errorf("expected a body like %s: %w", like, err)
+	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return errors.New("something follows the JSON object in the body")
+	}
+	return nil
 }
 
 func (e *Engine) finishOverride(rw http.ResponseWriter, r *http.Request, name, state string, err error) {

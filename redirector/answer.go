@@ -42,7 +42,7 @@ type problem struct {
 }
 
 // answer writes a decision to an HTTP viewer.
-func answer(rw http.ResponseWriter, d *Decision, accept []string) {
+func answer(rw http.ResponseWriter, d *Decision) {
 	h := rw.Header()
 	h["Cache-Control"] = headNoStore
 	h["Expires"] = headExpires
@@ -53,7 +53,7 @@ func answer(rw http.ResponseWriter, d *Decision, accept []string) {
 	}
 	switch {
 	case d.URL != "":
-		if len(accept) == 1 && accept[0] == "application/json" && d.Server != nil {
+		if asksJSON(d.Request.Accept) && d.Server != nil {
 			writeJSON(rw, d, http.StatusOK, headJSON, jsonAnswer{d.URL, d.Server.Name, d.Farm.Name})
 			return
 		}
@@ -78,6 +78,10 @@ func answer(rw http.ResponseWriter, d *Decision, accept []string) {
 		})
 	}
 }
+
+// asksJSON tells whether a viewer takes JSON alone; players that list it among
+// others get the 302.
+func asksJSON(accept []string) bool { return len(accept) == 1 && accept[0] == "application/json" }
 
 func writeJSON(rw http.ResponseWriter, d *Decision, status int, contentType []string, body any) {
 	b := encodeJSON(body)

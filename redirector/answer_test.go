@@ -85,6 +85,9 @@ func TestRefusalsByReason(t *testing.T) {
 		{reason: farms.ReasonBadWindow, set: nothing, target: "/hls/ch/archive-1767132000-0.m3u8"},
 		{reason: farms.ReasonArchiveFuture, set: nothing, target: fmt.Sprintf("/hls/ch/archive-%d-60.m3u8", 1<<32)},
 		{reason: farms.ReasonArchiveMissing, set: func(s *stage) { s.answers("a", 0, farms.Absent) }, target: "/hls/ch/archive-900000000-3600.m3u8"},
+		{reason: farms.ReasonRetired, set: func(s *stage) {
+			s.set.Steering = &SteeringSettings{Path: "/steering", Retired: map[string]bool{"ch": true}}
+		}, target: "/steering/ch/index.m3u8"},
 	}
 	seen := map[farms.Reason]bool{farms.ReasonOK: true, farms.ReasonPreflight: true}
 	for _, row := range rows {

@@ -46,6 +46,7 @@ func (p *warmProber) Ask(farms.Content, []*farms.Server, bool) farms.Asked { ret
 func (p *warmProber) Check(farms.Content, *farms.Server) bool              { return false }
 func (p *warmProber) Touch(farms.Content, time.Time)                       {}
 func (p *warmProber) Parent(string) (string, bool)                         { return "", false }
+func (p *warmProber) Manifest(string) (farms.Content, bool)                { return farms.Content{}, false }
 func (p *warmProber) Ready() <-chan struct{}                               { return p.ready }
 func (p *warmProber) Sizes() (int, int)                                    { return 1, 1 }
 

@@ -29,9 +29,11 @@ type work struct {
 	url      []byte
 	target   target
 	identity uint64
-	counted  bool // the session is in its prior server's load
+	children uint64 // session under which the manifest's children look, 0 none
+	counted  bool   // the session is in its prior server's load
 	evidence evidenceNote
 	need     need // of an archive window; query.Need points to it
+	steer    steer
 	chosen   farms.Choice
 	every    bool // judge every farm: explain
 }
@@ -39,7 +41,8 @@ type work struct {
 // begin takes a work from the pool; end gives it back.
 func (e *Engine) begin() *work {
 	w := e.works.Get().(*work)
-	*w = work{scratch: w.scratch, order: w.order[:0], url: w.url[:0]}
+	w.steer.reset()
+	*w = work{scratch: w.scratch, order: w.order[:0], url: w.url[:0], steer: w.steer}
 	w.scratch.Candidates = w.scratch.Candidates[:0] // of an earlier decision
 	return w
 }
@@ -55,13 +58,32 @@ func (e *Engine) decide(ctx context.Context, w *work, v *view, r Request) {
 		return
 	}
 	d := &w.decision
-	if !e.readURL(w, v, path, plain) {
+	if !e.read(w, v, path, plain) {
 		return
 	}
 	e.identify(w, v, path)
+	w.nameChildren(v, plain)
+	e.heed(w, v)
+	decorate := w.wantsDecoration(v)
+	w.every = w.every || w.steer.on || decorate // the order of all pathways is wanted
 	w.order = append(w.order[:0], farms.Order(d.Location, d.Session, w.order)...)
 	e.choose(ctx, w, v)
-	e.conclude(w, path)
+	if w.steer.on {
+		e.concludeManifest(w, v, path)
+		return
+	}
+	e.conclude(w, v, path)
+	if decorate {
+		e.decorate(ctx, w, v, path)
+	}
+}
+
+// read reads what the URL asks for, as its door does.
+func (e *Engine) read(w *work, v *view, path, plain string) (ok bool) {
+	if w.steer.on {
+		return e.readSteered(w, v, path, plain)
+	}
+	return e.readURL(w, v, path, plain)
 }
 
 // place accepts the request and finds the viewer's location. It returns the
@@ -74,8 +96,9 @@ func (e *Engine) place(w *work, v *view, r Request) (path, plain string, ok bool
 	if !e.accept(w, v) {
 		return "", "", false
 	}
-	path, plain, ok = stripPrefix(w.target.Path, w.target.Plain, v.set.URIPath)
-	if !ok {
+	if w.steer.on {
+		path, plain = v.manifestPath(w.target.Path, w.target.Plain)
+	} else if path, plain, ok = stripPrefix(w.target.Path, w.target.Plain, v.set.URIPath); !ok {
 		d.refuse(farms.ReasonUnknownPath, "")
 		return "", "", false
 	}
@@ -108,7 +131,14 @@ func (e *Engine) accept(w *work, v *view) bool {
 		d.refuse(farms.ReasonBadRequest, "a request body was sent, none is expected")
 		return false
 	}
-	t, bad := parseTarget(r.RawTarget)
+	raw := r.RawTarget
+	if v.set.Steering.names(raw) {
+		raw = w.takeQuery(raw)
+		if r.Door == DoorHTTP {
+			r.Door = DoorSteering
+		}
+	}
+	t, bad := parseTarget(raw)
 	if bad != nil {
 		reason := farms.ReasonBadRequest
 		if bad.Status == statusOf[farms.ReasonURITooLong] {
@@ -116,6 +146,9 @@ func (e *Engine) accept(w *work, v *view) bool {
 		}
 		d.refuse(reason, bad.Detail)
 		return false
+	}
+	if w.steer.on { // what takeQuery left
+		t.Query, t.HasQuery = w.target.Query, w.target.HasQuery
 	}
 	w.target = t
 	d.Host = hostName(r.Host)
@@ -169,15 +202,30 @@ func (e *Engine) identify(w *work, v *view, path string) {
 		}
 	}
 	w.identity = identityOf(v.set.SessionKeys, w.target.Query, d.Request.Viewer.Addr, d.Request.UserAgent)
+	e.sessionToken(w, v)
 	d.Session = sessionOf(w.identity, d.Content.Channel)
 	*q = farms.Query{
 		Content: d.Content, Secure: d.Request.Viewer.HTTPS, Reach: reachOf(d.Request.Viewer.Addr),
 		Session: d.Session, Draw: rand.Uint64(), Now: d.Time, Need: q.Need,
 	}
 	e.remember(w, v)
-	if v.set.ReturnEvidence != EvidenceOff && d.Content.Protocol == farms.ProtocolHLS && d.Content.Kind == farms.KindLive {
+	if v.set.ReturnEvidence != EvidenceOff && !w.steer.on && d.Content.Protocol == farms.ProtocolHLS && d.Content.Kind == farms.KindLive {
 		w.evidence = e.noteOf(hashPair(w.identity, hashString(path)), d.Time)
 		q.Avoid = w.evidence.avoid(v.set.ReturnEvidence, d.Time)
+	}
+}
+
+// nameChildren notes under which channel the children of a manifest will look for
+// their session, where that is another than the one its dialect reads: times that
+// stand before the channel's name are a folder to them.
+func (w *work) nameChildren(v *view, plain string) {
+	d := &w.decision
+	if d.Archive.Dialect == "" || d.Content.Kind == farms.KindChild {
+		return
+	}
+	folder := v.channel.channel(plain)
+	if rest, below := strings.CutPrefix(folder, d.Content.Channel); !below || rest != "" && rest[0] != '/' {
+		w.children = sessionOf(w.identity, folder)
 	}
 }
 
@@ -191,7 +239,7 @@ func (e *Engine) remember(w *work, v *view) {
 		session := sessionOf(w.identity, channel)
 		id, counted, at, ok := e.sessions.get(session)
 		if ok && d.Time.Sub(at) < sessionMemory && v.table.Server(farms.ServerID(id)) != nil {
-			q.Prior, q.Sticky = farms.ServerID(id), d.Time.Sub(at) < v.table.Rules.Sticky
+			q.Prior, q.Sticky = farms.ServerID(id), d.Time.Sub(at) < v.sticky
 			q.Content.Channel, d.Content.Channel = channel, channel
 			q.Session, d.Session = session, session
 			w.counted = counted == sessionCounted
@@ -212,7 +260,7 @@ func (e *Engine) choose(ctx context.Context, w *work, v *view) {
 	if v.bounded {
 		w.world.Loads = &w.loads
 	}
-	opt := farms.Options{Every: w.every}
+	opt := farms.Options{Every: w.every, Widen: w.steer.on}
 	known := e.prober.Content(w.query.Content)
 	c := farms.Choose(w.order, &w.query, &w.world, &v.table.Rules, opt, &w.scratch)
 	if c.Chosen == nil || len(c.Ask) > 0 {
@@ -233,7 +281,7 @@ func (e *Engine) choose(ctx context.Context, w *work, v *view) {
 func (e *Engine) wait(ctx context.Context, w *work, v *view, known *farms.Known, c farms.Choice) farms.Choice {
 	start := w.query.Now
 	defer func() { w.decision.Waited = time.Since(start) }()
-	opt := farms.Options{Every: w.every}
+	opt := farms.Options{Every: w.every, Widen: w.steer.on}
 	again := func() farms.Choice {
 		w.query.Now = time.Now()
 		return farms.Choose(w.order, &w.query, &w.world, &v.table.Rules, opt, &w.scratch)
@@ -249,8 +297,12 @@ func (e *Engine) wait(ctx context.Context, w *work, v *view, known *farms.Known,
 	}
 	defer e.waiting.Add(-1)
 
-	deadline, half := start.Add(v.set.DecisionTimeout), start.Add(v.set.DecisionTimeout/2)
-	timer := time.NewTimer(v.set.DecisionTimeout)
+	timeout := v.set.DecisionTimeout
+	if w.steer.on {
+		timeout = v.set.Steering.Deadline
+	}
+	deadline, half := start.Add(timeout), start.Add(timeout/2)
+	timer := time.NewTimer(timeout)
 	defer timer.Stop()
 	firstFarm, opened := c.AskFarm, false
 	var good time.Time // since when there is a choice
@@ -335,7 +387,7 @@ func minTime(a, b time.Time) time.Time {
 }
 
 // conclude turns the choice into the answer.
-func (e *Engine) conclude(w *work, path string) {
+func (e *Engine) conclude(w *work, v *view, path string) {
 	d := &w.decision
 	c := w.chosen
 	if w.query.Need != nil {
@@ -351,7 +403,11 @@ func (e *Engine) conclude(w *work, path string) {
 	}
 	d.Reason, d.Status = farms.ReasonOK, statusOf[farms.ReasonOK]
 	d.Farm, d.Server, d.Why, d.Held = c.Chosen.Farm, c.Chosen.Member.Server, c.Chosen.Why, c.Chosen.Held
-	w.url = appendLocation(w.url[:0], d.Server.Base(w.query.Secure), w.target, path)
+	t := w.target
+	if st := v.set.Steering; st != nil && st.Decorate {
+		t.Query, t.HasQuery = w.withToken(st), true
+	}
+	w.url = appendLocation(w.url[:0], d.Server.Base(w.query.Secure), t, path)
 	d.URL = string(w.url)
 }
 
@@ -376,8 +432,11 @@ func (e *Engine) commit(w *work, v *view) {
 		}
 		if !child || stays {
 			e.sessions.put(d.Session, uint64(d.Server.ID), counted, d.Time)
+			if w.children != 0 {
+				e.sessions.put(w.children, uint64(d.Server.ID), counted, d.Time)
+			}
 		}
-		if d.Request.Method == "GET" {
+		if d.Request.Method == "GET" && !w.steer.on {
 			e.takeEvidence(w, v)
 		}
 		e.alarmChoice(w)

@@ -2,12 +2,14 @@ package redirector
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/pointsman-tv/pointsman/archive"
 	"github.com/pointsman-tv/pointsman/farms"
 )
 
@@ -377,6 +379,31 @@ func TestChildrenFollowTheirManifest(t *testing.T) {
 			s.wants(s.visits(visit{target: target}), "b", farms.ReasonOK, 0)
 		}
 		s.wants(s.visits(visit{}), "a", farms.ReasonOK, 0)
+	})
+}
+
+// TestChildrenOfADialectsChannel: where times stand before the channel's name, the
+// folder of the children is not the channel.
+func TestChildrenOfADialectsChannel(t *testing.T) {
+	t.Parallel()
+	in(t, func(t *testing.T) {
+		dialect, err := archive.New(archive.Options{Custom: []archive.Custom{{
+			Name: "times-first", Path: `^/start_(?P<start>\d+)/stop_(?P<end>\d+)/(?P<channel>[^/]+)/[^/]+\.(?P<ext>mpd)$`,
+		}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := newStageOf(t, stageSpec(t, "weight a=10 b=5"), func(set *Settings) { set.Archive = dialect })
+		s.answers("a", 0, farms.Absent)
+		s.p.replies[s.server("b").Endpoint] = reply{presence: farms.Present, edit: func(f *farms.Fact) {
+			f.Ranges = []farms.Range{{From: 0, To: time.Now().UnixMilli()}}
+		}}
+		now := time.Now().Unix()
+		folder := fmt.Sprintf("/start_%d/stop_%d/news", now-7200, now-3600)
+		s.wants(s.visits(visit{target: folder + "/index.mpd"}), "b", farms.ReasonOK, 0)
+		for _, target := range []string{folder + "/init.mp4", folder + "/V300/1.m4s"} {
+			s.wants(s.visits(visit{target: target}), "b", farms.ReasonOK, 0)
+		}
 	})
 }
 

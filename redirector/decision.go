@@ -16,9 +16,10 @@ type Door uint8
 const (
 	DoorHTTP Door = iota
 	DoorExplain
+	DoorSteering
 )
 
-var doorNames = [...]string{"http", "explain"}
+var doorNames = [...]string{"http", "explain", "steering"}
 
 // String returns the door's word in log lines and metrics.
 func (d Door) String() string { return doorNames[d] }
@@ -30,6 +31,7 @@ type Request struct {
 	RawTarget string // request target, byte for byte
 	Host      string // Host header as sent
 	UserAgent string
+	Accept    []string // Accept headers as sent
 	Viewer    clientip.Viewer
 	Now       time.Time // the clock windows are read by, zero: the real one
 	HasBody   bool      // a body is announced
@@ -54,12 +56,15 @@ type Decision struct {
 	Detail     string // a refusal in words
 	RetryAfter int    // seconds, 0 none
 
-	Farm     *farms.Farm
-	Server   *farms.Server
-	Why      farms.Why
-	URL      string // the Location header
-	Fallback bool   // URL is the location's fallback_url
-	Waited   time.Duration
+	Farm      *farms.Farm
+	Server    *farms.Server
+	Why       farms.Why
+	URL       string // the Location header
+	Fallback  bool   // URL is the location's fallback_url
+	Waited    time.Duration
+	Pathways  []string // of a steering manifest: the ids in order; valid until the decision is logged
+	TTL       int      // of a steering manifest, seconds
+	Decorated bool     // answered with the server's manifest, decorated
 }
 
 // statusOf is the one table from reasons to HTTP status codes; retryOf to the
@@ -80,6 +85,7 @@ var statusOf = [...]int{
 	farms.ReasonBadWindow:        400,
 	farms.ReasonArchiveFuture:    404,
 	farms.ReasonArchiveMissing:   404,
+	farms.ReasonRetired:          410,
 }
 
 var retryOf = [...]int{
@@ -88,6 +94,7 @@ var retryOf = [...]int{
 	farms.ReasonOffAir:         3,
 	farms.ReasonPreflight:      0,
 	farms.ReasonArchiveMissing: 0,
+	farms.ReasonRetired:        0,
 }
 
 // details says each refusal in words; a decision may be more exact.
@@ -104,6 +111,7 @@ var details = [...]string{
 	farms.ReasonBadWindow:        "the archive window is not one",
 	farms.ReasonArchiveFuture:    "the archive window begins in the future",
 	farms.ReasonArchiveMissing:   "no server holds any of this archive window",
+	farms.ReasonRetired:          "steering for this channel is over for ever",
 }
 
 func (d *Decision) refuse(r farms.Reason, detail string) {

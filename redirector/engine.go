@@ -1,13 +1,16 @@
 package redirector
 
 import (
+	"net/http"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/rs/zerolog"
+	"golang.org/x/sync/singleflight"
 
 	"github.com/pointsman-tv/pointsman/farms"
+	"github.com/pointsman-tv/pointsman/steering"
 )
 
 // The bounds of what is remembered of viewers: half a million sessions, and the
@@ -31,18 +34,23 @@ type Engine struct {
 	metrics   *Metrics
 	alarms    *Alarms
 
-	view      atomic.Pointer[view]
-	overrides atomic.Pointer[farms.Overrides]
-	sessions  *memory
-	evidence  *memory
-	waiting   atomic.Int64
-	draining  atomic.Bool // readiness is off: we are going down
-	start     time.Time
-	clock     logClock
-	works     sync.Pool
+	view       atomic.Pointer[view]
+	overrides  atomic.Pointer[farms.Overrides]
+	pathways   atomic.Pointer[farms.PathwayOverrides]
+	fetcher    Fetcher // nil: nothing is decorated
+	fetches    singleflight.Group
+	decorating atomic.Int64 // fetches under way
+	sessions   *memory
+	evidence   *memory
+	waiting    atomic.Int64
+	draining   atomic.Bool // readiness is off: we are going down
+	start      time.Time
+	clock      logClock
+	works      sync.Pool
 
 	overrideMu    sync.Mutex // one change of the overrides at a time
 	saveOverrides func(farms.Overrides) error
+	savePathways  func(farms.PathwayOverrides) error
 }
 
 // view is what one request reads of the configuration: a table with its
@@ -51,14 +59,18 @@ type view struct {
 	table    *farms.Table
 	set      *Settings
 	channel  channelRule
-	redact   map[string]bool
+	redact   secretNames
 	loads    map[farms.ServerID]*load
 	counters *tableCounters
-	served   []zerolog.Logger // see servedLines
-	bounded  bool             // some farm has a bounded load
+	served   []zerolog.Logger   // see servedLines
+	steered  []zerolog.Logger   // the same for steering manifests, nil when there are none
+	bounded  bool               // some farm has a bounded load
+	pathways map[string]bool    // ids, those of clones included
+	feedback *steering.Feedback // nil: off
+	sticky   time.Duration      // how long after its last request a session keeps its server under first_response
 }
 
-// Options are what an [Engine] works with; all but SaveOverrides are needed.
+// Options are what an [Engine] works with; all but the last three are needed.
 type Options struct {
 	Prober    Prober
 	Log       zerolog.Logger
@@ -67,6 +79,10 @@ type Options struct {
 	Alarms    *Alarms
 	// SaveOverrides keeps the operator's overrides over restarts; may be nil.
 	SaveOverrides func(farms.Overrides) error
+	// Fetcher fetches the manifests that steering.decorate needs; may be nil.
+	Fetcher Fetcher
+	// SavePathways does so for the overrides of pathways; may be nil.
+	SavePathways func(farms.PathwayOverrides) error
 }
 
 // New makes an engine without a table: it answers nothing until [Engine.Swap].
@@ -75,10 +91,11 @@ func New(opt Options) *Engine {
 	e := &Engine{
 		prober: opt.Prober, log: opt.Log, decisions: opt.Decisions, metrics: opt.Metrics, alarms: opt.Alarms,
 		sessions: newMemory(sessionBits, now), evidence: newMemory(evidenceBits, now), start: now,
-		saveOverrides: opt.SaveOverrides,
+		saveOverrides: opt.SaveOverrides, savePathways: opt.SavePathways, fetcher: opt.Fetcher,
 	}
 	e.works.New = func() any { return new(work) }
 	e.overrides.Store(&farms.Overrides{})
+	e.pathways.Store(&farms.PathwayOverrides{})
 	return e
 }
 
@@ -88,10 +105,7 @@ func (e *Engine) Swap(t *farms.Table, set *Settings) {
 	old := e.view.Load()
 	v := &view{
 		table: t, set: set, channel: newChannelRule(set.ChannelRegex, set.ChannelGroup),
-		redact: make(map[string]bool, len(set.Redact)), loads: make(map[farms.ServerID]*load, len(t.Servers)),
-	}
-	for _, name := range set.Redact {
-		v.redact[name] = true
+		redact: newSecretNames(set.Redact), loads: make(map[farms.ServerID]*load, len(t.Servers)),
 	}
 	for _, s := range t.Servers {
 		l := &load{}
@@ -103,8 +117,34 @@ func (e *Engine) Swap(t *farms.Table, set *Settings) {
 	for _, f := range t.Farms {
 		v.bounded = v.bounded || f.BoundedLoad > 0
 	}
+	v.sticky = t.Rules.Sticky
+	v.pathways = make(map[string]bool, len(t.Pathways))
+	for _, p := range t.Pathways {
+		v.pathways[p.ID] = true
+	}
+	if st := set.Steering; st != nil {
+		for i := range st.Clones {
+			v.pathways[st.Clones[i].ID] = true
+		}
+		if st.Feedback.LowBPS > 0 {
+			if old != nil {
+				v.feedback = old.feedback
+			}
+			if v.feedback == nil {
+				v.feedback = steering.NewFeedback(1<<sessionBits, e.start)
+			}
+		}
+		if v.sticky > 0 {
+			// A session polls once a TTL: redirects and manifests name the same
+			// server in between.
+			v.sticky = max(v.sticky, 2*st.TTL.TTL)
+		}
+	}
 	v.counters = e.metrics.resolve(t)
-	v.served = servedLines(e.decisions, t)
+	v.served = servedLines(e.decisions, t, DoorHTTP, statusOf[farms.ReasonOK])
+	if set.Steering != nil {
+		v.steered = servedLines(e.decisions, t, DoorSteering, http.StatusOK)
+	}
 	e.view.Store(v)
 	if old != nil {
 		e.metrics.forget(old.table, t)

@@ -42,13 +42,14 @@ func (c *logClock) text(t time.Time) string {
 	return l.text
 }
 
-// servedLines are loggers for the decisions of one table that end at a server,
-// by [farms.Server.Index]: what is the same in every such line is encoded once.
-func servedLines(base zerolog.Logger, t *farms.Table) []zerolog.Logger {
+// servedLines are loggers for the decisions of one door and one table that end
+// at a server, by [farms.Server.Index]: what is the same in every such line is
+// encoded once.
+func servedLines(base zerolog.Logger, t *farms.Table, door Door, status int) []zerolog.Logger {
 	lines := make([]zerolog.Logger, len(t.Servers))
 	for i, s := range t.Servers {
-		lines[i] = base.With().Str("door", DoorHTTP.String()).
-			Str("reason", farms.ReasonOK.String()).Int("status", statusOf[farms.ReasonOK]).
+		lines[i] = base.With().Str("door", door.String()).
+			Str("reason", farms.ReasonOK.String()).Int("status", status).
 			Str("server", s.Name).Uint64("generation", t.Generation).Logger()
 	}
 	return lines
@@ -57,13 +58,26 @@ func servedLines(base zerolog.Logger, t *farms.Table) []zerolog.Logger {
 // record writes the one log line of a decision.
 func (e *Engine) record(d *Decision, v *view) {
 	var ev *zerolog.Event
-	if d.Server != nil {
+	switch {
+	case d.Server != nil && d.Request.Door == DoorHTTP && !d.Decorated:
 		ev = v.served[d.Server.Index].Log()
 		ev.Str("farm", d.Farm.Name).Str("why", d.Why.String())
-	} else {
+	case d.Server != nil && d.Request.Door == DoorSteering:
+		ev = v.steered[d.Server.Index].Log()
+		ev.Str("farm", d.Farm.Name).Str("why", d.Why.String()).Strs("pathways", d.Pathways).Int("ttl", d.TTL)
+	default:
 		ev = e.decisions.Log()
 		ev.Str("door", d.Request.Door.String()).Str("reason", d.Reason.String()).Int("status", d.Status).
-			Uint64("generation", d.Generation).Str("detail", clip(d.Detail, maxLogTarget))
+			Uint64("generation", d.Generation)
+		if d.Detail != "" {
+			ev.Str("detail", clip(d.Detail, maxLogTarget))
+		}
+		if d.Server != nil {
+			ev.Str("server", d.Server.Name).Str("farm", d.Farm.Name).Str("why", d.Why.String())
+		}
+		if len(d.Pathways) > 0 {
+			ev.Strs("pathways", d.Pathways).Int("ttl", d.TTL)
+		}
 	}
 	ev.Str("time", e.clock.text(d.Time)).
 		Str("method", clip(d.Request.Method, maxLogMethod)).
@@ -133,7 +147,7 @@ const maxEscaped = 6
 func (v *view) redacted(d *Decision) string {
 	t := v.withoutCredentials(withoutUser(d.Request.RawTarget), d) // the encoder escapes what JSON cannot hold
 	_, query, ok := strings.Cut(t, "?")
-	if !ok || len(v.redact) == 0 {
+	if !ok || len(v.redact.names) == 0 {
 		return t
 	}
 	var b strings.Builder
@@ -200,12 +214,44 @@ func (v *view) secretAt(pair string) int {
 // secretName tells whether a query parameter of this name is secret; servers
 // decode names.
 func (v *view) secretName(name string) bool {
+	if v.redact.none(name) {
+		return false
+	}
 	if strings.IndexByte(name, '%') >= 0 {
 		if plain, err := url.QueryUnescape(name); err == nil {
 			name = plain
 		}
 	}
-	return v.redact[strings.ToLower(name)]
+	return v.redact.names[strings.ToLower(name)]
+}
+
+// secretNames are the lower-case names of secret query parameters.
+type secretNames struct {
+	names   map[string]bool
+	begins  [256]bool // the bytes that one may begin with, in either case
+	lengths uint64    // bit n: one has n bytes
+}
+
+func newSecretNames(names []string) secretNames {
+	s := secretNames{names: make(map[string]bool, len(names))}
+	for _, name := range names {
+		if name == "" {
+			continue
+		}
+		s.names[name] = true
+		s.begins[name[0]] = true
+		s.begins[strings.ToUpper(name[:1])[0]] = true
+		s.lengths |= 1 << min(len(name), 63)
+	}
+	return s
+}
+
+// none tells, of nearly every name there is, that it is no secret one.
+func (s *secretNames) none(name string) bool {
+	if name == "" || strings.IndexByte(name, '%') >= 0 {
+		return name == ""
+	}
+	return !s.begins[name[0]] || s.lengths&(1<<min(len(name), 63)) == 0
 }
 
 // withoutUser replaces the user information of a target in absolute form, which

@@ -31,6 +31,19 @@ type Explanation struct {
 	WaitedMS       int64            `json:"waited_ms"`
 	Content        ExplainedContent `json:"content"`
 	Farms          []ExplainedFarm  `json:"farms"` // in the order tried
+
+	// With content steering: the pathways in the order of a manifest. Of a
+	// manifest's own URL the TTL too, before its jitter is drawn anew.
+	Pathways []ExplainedPathway `json:"pathways,omitempty"`
+	TTL      int                `json:"ttl,omitempty"`
+}
+
+// ExplainedPathway is one pathway of a steering manifest.
+type ExplainedPathway struct {
+	ID   string `json:"id"`
+	URL  string `json:"url"` // where viewers find its content; of a clone ""
+	Why  string `json:"why"` // of its best server
+	Well bool   `json:"well"`
 }
 
 // ExplainedContent is what the URL asks for.
@@ -83,12 +96,16 @@ func (e *Engine) Explain(ctx context.Context, q ExplainRequest) Explanation {
 	w.every = true
 	v := e.view.Load()
 	if q.ParseOnly {
-		if path, plain, ok := e.place(w, v, q.request()); ok && e.readURL(w, v, path, plain) {
+		if path, plain, ok := e.place(w, v, q.request()); ok && e.read(w, v, path, plain) {
 			w.decision.Status = http.StatusOK
 		}
 		return w.explanation()
 	}
 	e.decide(ctx, w, v, q.request())
+	if v.set.Steering != nil && w.decision.Location != nil && !w.steer.on {
+		e.rankPathways(w)
+		w.orderIDs(v)
+	}
 	return w.explanation()
 }
 
@@ -143,6 +160,10 @@ func (w *work) explanation() Explanation {
 	if d.Server != nil {
 		out.Farm, out.Server = d.Farm.Name, d.Server.Name
 	}
+	out.TTL = d.TTL
+	for _, id := range w.steer.ids {
+		out.Pathways = append(out.Pathways, w.explainPathway(id))
+	}
 	for i := range w.scratch.Candidates {
 		c := &w.scratch.Candidates[i]
 		if n := len(out.Farms); n == 0 || out.Farms[n-1].Name != c.Farm.Name {
@@ -158,6 +179,22 @@ func (w *work) explanation() Explanation {
 		}
 	}
 	return out
+}
+
+func (w *work) explainPathway(id string) ExplainedPathway {
+	for i := range w.steer.standing {
+		if st := &w.steer.standing[i]; st.Pathway.ID == id {
+			return ExplainedPathway{ID: id, URL: st.Pathway.Base(w.query.Secure), Why: st.Why.String(), Well: st.Well}
+		}
+	}
+	for i := range w.steer.clones { // it is as well as what it is a clone of
+		if c := &w.steer.clones[i]; c.ID == id {
+			p := w.explainPathway(c.Base)
+			p.ID, p.URL = id, ""
+			return p
+		}
+	}
+	return ExplainedPathway{ID: id}
 }
 
 // maxExplained bounds the ranges and gaps that are listed for a server.
@@ -252,7 +289,20 @@ func (x *Explanation) Text() string {
 			fmt.Fprintf(&b, "        %s %-24s %-11s %s\n", mark, s.Name, s.Why, s.Detail)
 		}
 	}
+	for i, p := range x.Pathways {
+		name := ""
+		if i == 0 {
+			name = "pathways"
+		}
+		well := "well"
+		if !p.Well {
+			well = "not well"
+		}
+		line(name, "%d. %-20s %-11s %s", i+1, p.ID, p.Why, well)
+	}
 	switch {
+	case x.TTL > 0:
+		line("answer", "%d %s: a steering manifest, TTL %d s", x.Status, x.Reason, x.TTL)
 	case x.Fallback:
 		line("answer", "%d to the location's fallback_url, because %s: %s", x.Status, x.Reason, x.Detail)
 	case x.Server != "":

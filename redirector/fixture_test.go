@@ -163,6 +163,13 @@ func (p *script) Touch(farms.Content, time.Time) {
 	p.touched++
 }
 
+func (p *script) Manifest(channel string) (farms.Content, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	c, ok := p.channels[channel]
+	return c, ok
+}
+
 func (p *script) Parent(path string) (string, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -76,11 +76,6 @@ func NewMetrics(version, revision string) *Metrics {
 	r.MustRegister(m.decisions, m.servers, m.waited, m.probes, m.probeTime, m.up, m.alarm, m.generation,
 		m.reloadOK, m.reloadTime, m.lost, build,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	for _, reason := range farms.Reasons() {
-		if reason != farms.ReasonOK {
-			m.decisions.WithLabelValues(DoorHTTP.String(), reason.String(), "")
-		}
-	}
 	return m
 }
 
@@ -137,26 +132,35 @@ func (m *Metrics) LinesLost(n int) { m.lost.Add(float64(n)) }
 // tableCounters are the counters of one table, resolved once: looking a label
 // up costs fifteen times what counting does.
 type tableCounters struct {
+	http, steering doorCounters
+	servers        []prometheus.Counter // by Server.Index
+	waited         prometheus.Histogram
+}
+
+// doorCounters are those of one door.
+type doorCounters struct {
 	farms    []prometheus.Counter // by Farm.Index: decisions with reason ok
-	servers  []prometheus.Counter // by Server.Index
 	refusals []prometheus.Counter // by Reason
-	waited   prometheus.Histogram
 }
 
 func (m *Metrics) resolve(t *farms.Table) *tableCounters {
-	c := &tableCounters{waited: m.waited}
-	for _, f := range t.Farms {
-		c.farms = append(c.farms, m.decisions.WithLabelValues(DoorHTTP.String(), farms.ReasonOK.String(), f.Name))
-	}
+	c := &tableCounters{waited: m.waited, http: m.resolveDoor(DoorHTTP, t), steering: m.resolveDoor(DoorSteering, t)}
 	for _, s := range t.Servers {
 		c.servers = append(c.servers, m.servers.WithLabelValues(s.Name))
+	}
+	return c
+}
+
+func (m *Metrics) resolveDoor(door Door, t *farms.Table) (c doorCounters) {
+	for _, f := range t.Farms {
+		c.farms = append(c.farms, m.decisions.WithLabelValues(door.String(), farms.ReasonOK.String(), f.Name))
 	}
 	for _, r := range farms.Reasons() {
 		if r == farms.ReasonOK {
 			c.refusals = append(c.refusals, nil)
 			continue
 		}
-		c.refusals = append(c.refusals, m.decisions.WithLabelValues(DoorHTTP.String(), r.String(), ""))
+		c.refusals = append(c.refusals, m.decisions.WithLabelValues(door.String(), r.String(), ""))
 	}
 	return c
 }
@@ -180,19 +184,24 @@ func (m *Metrics) forget(old, next *farms.Table) {
 	for _, f := range old.Farms {
 		if !keep[f.Name] {
 			m.decisions.DeleteLabelValues(DoorHTTP.String(), farms.ReasonOK.String(), f.Name)
+			m.decisions.DeleteLabelValues(DoorSteering.String(), farms.ReasonOK.String(), f.Name)
 		}
 	}
 }
 
 // count counts one decision. A HEAD is a decision, but no viewer yet.
 func (c *tableCounters) count(d *Decision) {
+	door := &c.http
+	if d.Request.Door == DoorSteering {
+		door = &c.steering
+	}
 	if d.Reason == farms.ReasonOK {
-		c.farms[d.Farm.Index].Inc()
-		if d.Request.Method == "GET" {
+		door.farms[d.Farm.Index].Inc()
+		if d.Request.Method == "GET" && d.Request.Door == DoorHTTP {
 			c.servers[d.Server.Index].Inc()
 		}
 	} else {
-		c.refusals[d.Reason].Inc()
+		door.refusals[d.Reason].Inc()
 	}
 	if d.Waited > 0 {
 		c.waited.Observe(d.Waited.Seconds())

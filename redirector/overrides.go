@@ -38,7 +38,7 @@ func (e *Engine) SetOverride(name string, o *farms.Override) error {
 		return nil
 	}
 	if err := e.saveOverrides(next); err != nil {
-		return fmt.Errorf("it is in force, but not saved: %w", err)
+		return notSavedError{err}
 	}
 	return nil
 }

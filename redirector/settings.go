@@ -32,6 +32,7 @@ type Settings struct {
 	Archive         *archive.Parser           // nil: no URL asks for a recording
 	Zones           map[string]*time.Location // by farm, where a farm has a zone of its own
 	HealthPath      string
+	Steering        *SteeringSettings // nil: no steering
 	DecisionTimeout time.Duration
 	ReturnEvidence  ReturnEvidence
 	LogDecisions    bool
@@ -49,6 +50,8 @@ type Prober interface {
 	Touch(c farms.Content, now time.Time)
 	// Parent returns the channel whose multivariant playlist lists the media playlist at path.
 	Parent(path string) (channel string, ok bool)
+	// Manifest returns the manifest of a channel that was last seen.
+	Manifest(channel string) (farms.Content, bool)
 	// Ready is closed after the first sweep of status probes.
 	Ready() <-chan struct{}
 	// Sizes returns how many contents are known and how many are remembered.

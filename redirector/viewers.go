@@ -18,12 +18,19 @@ func (e *Engine) serveViewer(rw http.ResponseWriter, r *http.Request) {
 	w := e.begin()
 	defer e.end(w)
 	e.decide(r.Context(), w, v, Request{
-		Door: DoorHTTP, Method: r.Method, RawTarget: raw, Host: r.Host, UserAgent: r.UserAgent(),
+		Door: DoorHTTP, Method: r.Method, RawTarget: raw, Host: r.Host, UserAgent: r.UserAgent(), Accept: r.Header["Accept"],
 		Viewer:  v.set.Clients.Resolve(r.RemoteAddr, r.TLS != nil, r.Header),
 		HasBody: r.ContentLength != 0 || len(r.TransferEncoding) > 0, Expect: len(r.Header["Expect"]) > 0,
 	})
 	e.commit(w, v)
-	answer(rw, &w.decision, r.Header["Accept"])
+	switch d := &w.decision; {
+	case w.steer.on && d.Status == http.StatusOK:
+		writeBody(rw, r, v.set.Steering.ContentType, w.steer.body)
+	case d.Decorated:
+		writeBody(rw, r, w.steer.contentType, w.steer.body)
+	default:
+		answer(rw, d)
+	}
 	if v.set.LogDecisions {
 		e.record(&w.decision, v)
 	}

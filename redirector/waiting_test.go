@@ -288,7 +288,7 @@ func (s *stage) decideWith(r Request, every bool, draw uint64) *work {
 	d.Farm, d.Server, d.Why = nil, nil, 0
 	w.query.Now, w.query.Draw = d.Time, draw
 	s.e.choose(s.t.Context(), w, view)
-	s.e.conclude(w, w.target.Path)
+	s.e.conclude(w, view, w.target.Path)
 	return w
 }
 

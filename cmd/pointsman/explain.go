@@ -87,7 +87,7 @@ func explainLocal(path string, q redirector.ExplainRequest, s streams) (*redirec
 		printFindings(s.err, findings)
 		return nil, fmt.Errorf("%s has errors", path)
 	}
-	c, err := newCore(doc, zerolog.Nop(), zerolog.Nop(), nil)
+	c, err := newCore(doc, coreOptions{log: zerolog.Nop(), decisions: zerolog.Nop()})
 	if err != nil {
 		return nil, err
 	}

@@ -32,6 +32,7 @@ func commands() []command {
 		{"serve", "-config FILE", "answer viewers", serve},
 		{"check", "-config FILE", "say what is wrong or doubtful in a configuration", check},
 		{"explain", "-config FILE -ip ADDR URL", "say where a viewer would be sent, and why", explain},
+		{"decorate", "-config FILE URL|-", "write content steering into a playlist or MPD", decorate},
 		{"demo", "", "run three small streaming servers, a redirector and a player page", runDemo},
 		{"version", "", "print the version", version},
 	}

@@ -91,7 +91,10 @@ func (svc *service) run(ctx context.Context, sink io.Writer, findings []config.F
 	for _, f := range findings {
 		log.Warn().Str("path", f.Path).Str("finding", f.Message).Msg("configuration warning")
 	}
-	c, err := newCore(svc.doc, log, decisions, svc.saveOverrides)
+	prepared := svc.state.prepare() // before the first file in it is made
+	c, err := newCore(svc.doc, coreOptions{
+		log: log, decisions: decisions, saveOverrides: svc.saveOverrides, savePathways: svc.savePathways, keep: true,
+	})
 	if err != nil {
 		return err
 	}
@@ -100,7 +103,7 @@ func (svc *service) run(ctx context.Context, sink io.Writer, findings []config.F
 	svc.started = svc.doc
 	svc.core, svc.generation, svc.stamp = c, 1, svc.fileStamp()
 	c.metrics.Reloaded(true, svc.generation, time.Now())
-	svc.restore()
+	svc.restore(prepared)
 
 	listeners, err := svc.listen()
 	if err != nil {
@@ -169,8 +172,7 @@ func (svc *service) announce(ctx context.Context, l *listeners) {
 
 // restore takes over what state_dir keeps. What cannot be read is an alarm and
 // no reason not to serve.
-func (svc *service) restore() {
-	err := svc.state.prepare()
+func (svc *service) restore(prepared error) {
 	facts := svc.state.load(factsFile, func(r io.Reader) error {
 		n, err := svc.core.board.Load(r)
 		svc.log.Info().Int("contents", n).Msg("known contents restored")
@@ -179,7 +181,10 @@ func (svc *service) restore() {
 	overrides := svc.state.load(overridesFile, func(r io.Reader) error {
 		return svc.core.engine.ReadOverrides(r, time.Now())
 	})
-	if err = errors.Join(err, facts, overrides); err != nil {
+	pathways := svc.state.load(pathwaysFile, func(r io.Reader) error {
+		return svc.core.engine.ReadPathways(r, time.Now())
+	})
+	if err := errors.Join(prepared, facts, overrides, pathways); err != nil {
 		svc.core.alarms.Raise(redirector.AlarmStateDir, err.Error())
 	}
 }
@@ -207,6 +212,10 @@ func (svc *service) saveFacts() {
 
 func (svc *service) saveOverrides(os farms.Overrides) error {
 	return svc.state.save(overridesFile, func(w io.Writer) error { return redirector.WriteOverrides(w, os) })
+}
+
+func (svc *service) savePathways(os farms.PathwayOverrides) error {
+	return svc.state.save(pathwaysFile, func(w io.Writer) error { return redirector.WritePathways(w, os) })
 }
 
 func (svc *service) noteState(err error) {

@@ -96,7 +96,7 @@ func TestFixedKeys(t *testing.T) {
 func TestStandardInputIsReadOnce(t *testing.T) {
 	t.Parallel()
 	doc := document(t, "", "", "a", "b")
-	c, err := newCore(doc, zerolog.Nop(), zerolog.Nop(), nil)
+	c, err := newCore(doc, coreOptions{log: zerolog.Nop(), decisions: zerolog.Nop()})
 	must(t, err)
 	t.Cleanup(c.client.Close)
 	svc := &service{path: "-", doc: doc, core: c, log: zerolog.Nop(), generation: 1}

@@ -8,12 +8,15 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/pointsman-tv/pointsman/farms/config"
 )
 
 // The files of core.state_dir.
 const (
 	factsFile     = "facts.jsonl"    // known channels and facts
 	overridesFile = "overrides.json" // the operator's word about servers
+	pathwaysFile  = "pathways.json"  // and about pathways
 )
 
 // stateDir is core.state_dir; the empty one keeps nothing.
@@ -38,7 +41,7 @@ func (d stateDir) prepare() error {
 func (d stateDir) tidy() error {
 	list, err := os.ReadDir(string(d))
 	for _, e := range list {
-		for _, begun := range []string{".try-", "." + factsFile + "-", "." + overridesFile + "-"} {
+		for _, begun := range []string{".try-", "." + factsFile + "-", "." + overridesFile + "-", "." + pathwaysFile + "-", "." + config.DefaultKeysFile + "-"} {
 			if strings.HasPrefix(e.Name(), begun) {
 				err = errors.Join(err, os.Remove(filepath.Join(string(d), e.Name())))
 			}

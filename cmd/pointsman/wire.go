@@ -18,6 +18,7 @@ import (
 	"github.com/pointsman-tv/pointsman/probe/fetch"
 	"github.com/pointsman-tv/pointsman/redirector"
 	"github.com/pointsman-tv/pointsman/redirector/clientip"
+	"github.com/pointsman-tv/pointsman/steering"
 )
 
 // This file is the only place where all packages meet: it turns a document into
@@ -30,13 +31,25 @@ type core struct {
 	metrics *redirector.Metrics
 	alarms  *redirector.Alarms
 	client  *fetch.Client
+
+	keep    bool           // keys that do not exist are made and kept
+	ownKeys *steering.Ring // where no file keeps them
+}
+
+// coreOptions are what a core needs beside a document.
+type coreOptions struct {
+	log, decisions zerolog.Logger
+	saveOverrides  func(farms.Overrides) error        // may be nil
+	savePathways   func(farms.PathwayOverrides) error // may be nil
+	keep           bool                               // see core.keep
 }
 
 // newCore joins probes and edge for a document. Its table is in force from the
 // start; the probes begin with board.Start.
-func newCore(doc *config.Document, log, decisions zerolog.Logger, saveOverrides func(farms.Overrides) error) (*core, error) {
+func newCore(doc *config.Document, opt coreOptions) (*core, error) {
 	version, revision := buildVersion()
-	c := &core{metrics: redirector.NewMetrics(version, revision)}
+	c := &core{metrics: redirector.NewMetrics(version, revision), keep: opt.keep}
+	log := opt.log
 	c.alarms = redirector.NewAlarms(log, c.metrics.Alarm)
 	agent := doc.Probe.UserAgent
 	if agent == "" {
@@ -70,7 +83,8 @@ func newCore(doc *config.Document, log, decisions zerolog.Logger, saveOverrides 
 		Result: c.metrics.Probe,
 	}, probeSettings(doc))
 	c.engine = redirector.New(redirector.Options{
-		Prober: c.board, Log: log, Decisions: decisions, Metrics: c.metrics, Alarms: c.alarms, SaveOverrides: saveOverrides,
+		Prober: c.board, Log: log, Decisions: opt.decisions, Metrics: c.metrics, Alarms: c.alarms,
+		Fetcher: manifests{c.client}, SaveOverrides: opt.saveOverrides, SavePathways: opt.savePathways,
 	})
 	c.metrics.Observe(c.engine)
 	if err := c.swap(doc, 1); err != nil {
@@ -89,6 +103,11 @@ func (c *core) swap(doc *config.Document, generation uint64) error {
 	if err != nil {
 		return err
 	}
+	ring, err := c.keyRing(doc)
+	if err != nil {
+		return err
+	}
+	set.Steering = steeringSettings(doc, ring)
 	c.board.Update(table.Servers, probeSettings(doc))
 	c.engine.Swap(table, set)
 	return nil

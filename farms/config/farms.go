@@ -55,6 +55,12 @@ type Farm struct {
 	Timezone *time.Location `json:"timezone"`
 	// Which servers hold enough of an archive window.
 	Archive FarmArchive `json:"archive"`
+	// Id of the farm as a pathway of content steering: 1 to 64 letters, digits and
+	// `._-`. Absent: `name`.
+	Pathway string `json:"pathway" limits:"1..64"`
+	// Base URL that stands for the whole farm in playlists and MPDs: http or https, a
+	// host, and if need be a port and a path. Absent: that of its one server.
+	PublicURL string `json:"public_url" limits:"1..2048"`
 	// Keys of `servers` that hold for all of them; what a server says itself wins.
 	// `url` and `name` are not for here.
 	Defaults Server `json:"defaults"`
@@ -79,6 +85,7 @@ func (l *loader) checkFarms(n *node, d *Document) {
 		if f.Timezone == nil {
 			f.Timezone = d.Archive.Timezone
 		}
+		l.checkPathway(n, d, f)
 		l.checkServers(n, d, i, known)
 	}
 }

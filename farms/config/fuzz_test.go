@@ -41,8 +41,19 @@ func FuzzParse(f *testing.F) {
 		if !json.Valid(data) {
 			t.Error("accepted what is not JSON")
 		}
-		if _, err := farms.Build(d.Spec(), 1); err != nil {
-			t.Errorf("accepted, and it does not build: %v", err)
+		table, err := farms.Build(d.Spec(), 1)
+		if err != nil {
+			t.Fatalf("accepted, and it does not build: %v", err)
+		}
+		if d.Steering == nil {
+			return
+		}
+		met := map[string]bool{}
+		for _, p := range table.Pathways {
+			if !isPathwayID(p.ID) || met[p.ID] {
+				t.Errorf("accepted, and the pathway %q is no id or there twice", p.ID)
+			}
+			met[p.ID] = true
 		}
 	})
 }

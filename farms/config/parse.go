@@ -20,6 +20,8 @@ type Document struct {
 	Probe Probe `json:"probe"`
 	// How archive URLs are read and when a server holds enough of a window.
 	Archive Archive `json:"archive"`
+	// Content steering: manifests that tell players which pathways to use. Absent: off.
+	Steering *Steering `json:"steering"`
 	// What is logged.
 	Log Log `json:"log"`
 }
@@ -77,6 +79,7 @@ func (l *loader) load() *Document {
 	l.checkRedirection(l.root.get("redirection"), d)
 	l.checkProbe(l.root.get("probe"), &d.Probe)
 	l.checkArchive(l.root.get("archive"), &d.Archive)
+	l.checkSteering(l.root.get("steering"), d)
 	l.checkLog(l.root.get("log"), &d.Log)
 	if l.failed() {
 		return nil

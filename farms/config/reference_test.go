@@ -101,7 +101,7 @@ func reference(t *testing.T) string {
 	}
 	document := reflect.TypeFor[Document]()
 	for _, f := range planOf(document) {
-		write(f.key, document.Field(f.position).Type)
+		write(f.key, elementOf(document.Field(f.position).Type))
 	}
 	return b.String()
 }

@@ -15,7 +15,8 @@ func (d *Document) Spec() *farms.Spec {
 			RefuseFrozen: d.Probe.Frozen == FrozenRefuse,
 			GoodEnough:   d.Archive.GoodEnough,
 		},
-		ArrayOrder: r.LocationMatch == MatchOrder,
+		ArrayOrder:       r.LocationMatch == MatchOrder,
+		PathwayPerServer: d.Steering != nil && d.Steering.Level == SteerServers,
 	}
 	known := make(map[string]bool)
 	for i := range r.Farms {
@@ -27,6 +28,7 @@ func (d *Document) Spec() *farms.Spec {
 				MustCoverStart: f.Archive.MustCoverStart,
 				MinCoverage:    f.Archive.MinCoverage,
 			},
+			Pathway: f.Pathway, PublicURL: f.PublicURL,
 		}
 		for j := range f.Servers {
 			s := &f.Servers[j]

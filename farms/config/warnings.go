@@ -15,6 +15,7 @@ func (l *loader) warn(d *Document, table *farms.Table) {
 	}
 	l.warnUnusedFarms(d)
 	l.warnLocations(d, table)
+	l.warnSteering(d)
 }
 
 // fastCGIPort is where web servers conventionally find a FastCGI service.

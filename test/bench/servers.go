@@ -102,7 +102,10 @@ func startOrigin() (*origin, error) {
 	return &origin{l, "http://" + l.Addr().String()}, nil
 }
 
-// startAll starts the three contenders. stop ends those that run, also after
+// manifestSize is the size of (e)'s body, in bytes.
+const manifestSize = 190
+
+// startAll starts the contenders. stop ends those that run, also after
 // an error.
 func startAll(dir, originURL string) (all []*contender, stop func(), err error) {
 	stop = func() {
@@ -128,7 +131,7 @@ func startAll(dir, originURL string) (all []*contender, stop func(), err error) 
 	if out, err := build.CombinedOutput(); err != nil {
 		return all, stop, fmt.Errorf("building pointsman: %w\n%s", err, out)
 	}
-	ports, err := freePorts(4)
+	ports, err := freePorts(7)
 	if err != nil {
 		return all, stop, err
 	}
@@ -137,7 +140,7 @@ func startAll(dir, originURL string) (all []*contender, stop func(), err error) 
 		return all, stop, err
 	}
 	config := filepath.Join(dir, "pointsman.json")
-	if err := writeConfig(config, ports[1], ports[2], originURL); err != nil {
+	if err := writeConfig(config, ports[1], ports[2], originURL, false); err != nil {
 		return all, stop, err
 	}
 	if err := add("(b) pointsman, 1,000 locations, JSON decision log", addr(1), bin, "serve", "-config", config); err != nil {
@@ -147,10 +150,24 @@ func startAll(dir, originURL string) (all []*contender, stop func(), err error) 
 	if err := writeNginx(nginx, dir, ports[3]); err != nil {
 		return all, stop, err
 	}
-	return all, stop, add("(c) nginx, geo with 1,000 prefixes, return 302", addr(3), "nginx", "-c", nginx, "-p", dir)
+	if err := add("(c) nginx, geo with 1,000 prefixes, return 302", addr(3), "nginx", "-c", nginx, "-p", dir); err != nil {
+		return all, stop, err
+	}
+	if err := add("(d) bare net/http handler, constant body", addr(4), self, "-bare", addr(4), "-body", strconv.Itoa(manifestSize)); err != nil {
+		return all, stop, err
+	}
+	steers := filepath.Join(dir, "steering.json")
+	if err := writeConfig(steers, ports[5], ports[6], originURL, true); err != nil {
+		return all, stop, err
+	}
+	if err := add("(e) pointsman's steering manifest, JSON decision log", addr(5), bin, "serve", "-config", steers); err != nil {
+		return all, stop, err
+	}
+	all[manifestBase].polls, all[manifestBase+1].polls = true, true
+	return all, stop, nil
 }
 
-func writeConfig(path string, port, admin int, originURL string) error {
+func writeConfig(path string, port, admin int, originURL string, steers bool) error {
 	type object = map[string]any
 	var locations []object
 	for i := range 1000 {
@@ -159,14 +176,25 @@ func writeConfig(path string, port, admin int, originURL string) error {
 			"ip_mask": []string{fmt.Sprintf("127.%d.%d.0/24", 1+i/256, i%256)},
 		})
 	}
-	b, err := json.Marshal(object{
+	list := []object{{"name": "farm", "servers": []object{{"url": originURL}}}}
+	if steers {
+		list = append(list, object{"name": "other", "servers": []object{{"name": "other", "url": originURL + "/other"}}})
+		for _, l := range locations {
+			l["farms"] = []string{"farm", "other"}
+		}
+	}
+	doc := object{
 		"core": object{"interface": "127.0.0.1", "port": port}, "admin": object{"port": admin},
 		"redirection": object{
 			"uri_path": "/", "channel_regex": "([^/]+)/.*",
-			"farms":     []object{{"name": "farm", "servers": []object{{"url": originURL}}}},
+			"farms":     list,
 			"locations": locations,
 		},
-	})
+	}
+	if steers {
+		doc["steering"] = object{}
+	}
+	b, err := json.Marshal(doc)
 	if err != nil {
 		return err
 	}
