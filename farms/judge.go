@@ -207,7 +207,7 @@ func (d *decision) judgeHeld(c *Candidate) {
 	}
 	opt := c.Farm.Archive
 	c.Held = d.query.Need.Held(c.Fact, opt)
-	if c.Held <= 0 || float64(c.Held) < opt.MinCoverage*float64(d.query.Need.Asked()) {
+	if c.Held <= 0 || opt.MinCoverage > 0 && float64(c.Held) < opt.MinCoverage*float64(d.query.Need.Asked()) {
 		c.answer, c.Why = answerNo, WhyAbsent
 	}
 }

@@ -45,6 +45,12 @@ func (n *need) Held(f *farms.Fact, opt farms.ArchiveOptions) time.Duration {
 	}
 	var held time.Duration
 	point := n.point && f.Source == farms.SourcePlaylist
+	if !opt.Contiguous && !opt.MustCoverStart && !point {
+		if held = archive.Held(n.window, f.Ranges); f.Unplaced > 0 {
+			held = min(held+f.Unplaced, n.window.Length())
+		}
+		return held
+	}
 	if opt.Contiguous || point || opt.MustCoverStart && f.Unplaced == 0 {
 		held = archive.HeldContiguous(n.window, f.Ranges, f.Segment)
 		switch {
@@ -74,8 +80,10 @@ func (e *Engine) readURL(w *work, v *view, path, plain string) (ok bool) {
 	if !d.Request.Now.IsZero() {
 		now = d.Request.Now
 	}
-	asked, verdict := v.set.Archive.Parse(plain, w.target.Query, now, v.zoneOf(d.Location))
-	d.Archive = asked
+	var reading archive.Reading
+	verdict := v.set.Archive.Read(&reading, path, plain, w.target.Query, now, v.zoneOf(d.Location))
+	asked := &reading.Request
+	d.Archive = *asked
 	switch verdict.Outcome {
 	case archive.BadWindow:
 		d.refuse(farms.ReasonBadWindow, verdict.Detail)
@@ -99,20 +107,19 @@ func (e *Engine) readURL(w *work, v *view, path, plain string) (ok bool) {
 	if name, ok := v.channel.named(plain); ok && name != asked.Channel {
 		c.Channel, c.Stream = name, asked.Channel
 	}
+	c.Path, c.Query = reading.Path, reading.Query
 	if !c.Kind.Windowed() {
-		c.Path, c.Query = asked.Target(path)
 		return true
 	}
-	grid := asked.Asked(now)
-	c.Path, c.Query = grid.Target(path)
-	c.Slot = archive.RangeOf(grid.Window.Start, grid.Window.End)
-	if grid.Window.IsZero() {
+	grid := reading.Asked
+	c.Slot = archive.RangeOf(grid.Start, grid.End)
+	if grid.IsZero() {
 		// All that a server has: it is as good as live.
-		c.Kind = farms.KindLive
+		c.Kind, c.Slot = farms.KindLive, archive.Range{}
 		return true
 	}
-	if grid.Window.Open {
-		end := grid.Window.End.Add(slotStep - time.Nanosecond).Truncate(slotStep)
+	if grid.Open {
+		end := grid.End.Add(slotStep - time.Nanosecond).Truncate(slotStep)
 		c.Slot.To = end.UnixMilli()
 	}
 	window, some := archive.Need(asked.Window, now, writingLag)
