@@ -32,6 +32,8 @@ type work struct {
 	counted  bool // the session is in its prior server's load
 	evidence evidenceNote
 	need     need // of an archive window; query.Need points to it
+	zones    []zoneReading
+	barred   []*farms.Farm // whose servers would refuse the URL
 	chosen   farms.Choice
 	every    bool // judge every farm: explain
 }
@@ -60,7 +62,11 @@ func (e *Engine) decide(ctx context.Context, w *work, v *view, r Request) {
 	}
 	e.identify(w, v, path)
 	w.order = append(w.order[:0], farms.Order(d.Location, d.Session, w.order)...)
+	w.takeZones()
 	e.choose(ctx, w, v)
+	if r.Door == DoorExplain && w.query.Need != nil {
+		e.complete(ctx, w, v)
+	}
 	e.conclude(w, path)
 }
 
@@ -221,9 +227,13 @@ func (e *Engine) choose(ctx context.Context, w *work, v *view) {
 	w.chosen = c
 	if c.Chosen != nil && w.query.Content.Kind != farms.KindChild {
 		if len(c.Refresh) > 0 {
-			e.prober.Ask(w.query.Content, c.Refresh, false)
+			e.ask(w, c.Refresh)
 		}
-		e.prober.Touch(w.query.Content, w.query.Now)
+		content := w.query.Content
+		if z := w.zoneOf(c.Chosen.Farm); z != nil {
+			content = z.content
+		}
+		e.prober.Touch(content, w.query.Now)
 	}
 }
 
@@ -262,7 +272,7 @@ func (e *Engine) wait(ctx context.Context, w *work, v *view, known *farms.Known,
 				c = again()
 				continue
 			}
-			asked = e.prober.Ask(w.query.Content, c.Ask, false)
+			asked = e.ask(w, c.Ask)
 			opened = opened || asked.Opened > 0
 			opt.Busy = asked.Busy
 		}
@@ -292,10 +302,17 @@ func (e *Engine) wait(ctx context.Context, w *work, v *view, known *farms.Known,
 				until = minTime(deadline, half)
 			}
 		}
-		if next := e.prober.Content(w.query.Content); next == known && next != nil {
+		if next := e.prober.Content(w.query.Content); next == known && (next != nil || len(w.query.Others) > 0) {
+			var changed chan struct{}
+			if known != nil {
+				changed = known.Changed
+			}
+			if len(w.query.Others) > 0 { // their answers come elsewhere
+				until = minTime(until, now.Add(zonePoll))
+			}
 			timer.Reset(until.Sub(now))
 			select {
-			case <-known.Changed:
+			case <-changed:
 			case <-timer.C:
 			case <-ctx.Done():
 				return final()
@@ -351,6 +368,7 @@ func (e *Engine) conclude(w *work, path string) {
 	}
 	d.Reason, d.Status = farms.ReasonOK, statusOf[farms.ReasonOK]
 	d.Farm, d.Server, d.Why, d.Held = c.Chosen.Farm, c.Chosen.Member.Server, c.Chosen.Why, c.Chosen.Held
+	w.readAs(d.Farm)
 	w.url = appendLocation(w.url[:0], d.Server.Base(w.query.Secure), w.target, path)
 	d.URL = string(w.url)
 }

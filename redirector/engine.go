@@ -54,8 +54,10 @@ type view struct {
 	redact   map[string]bool
 	loads    map[farms.ServerID]*load
 	counters *tableCounters
-	served   []zerolog.Logger // see servedLines
-	bounded  bool             // some farm has a bounded load
+	served   []zerolog.Logger                // see servedLines
+	bounded  bool                            // some farm has a bounded load
+	zone     *time.Location                  // of all farms, nil the dialects' default
+	zones    map[*farms.Location][]zoneGroup // instead, when they are in different ones
 }
 
 // Options are what an [Engine] works with; all but SaveOverrides are needed.
@@ -103,6 +105,7 @@ func (e *Engine) Swap(t *farms.Table, set *Settings) {
 	for _, f := range t.Farms {
 		v.bounded = v.bounded || f.BoundedLoad > 0
 	}
+	v.zone, v.zones = zonesOf(t, set.Zones)
 	v.counters = e.metrics.resolve(t)
 	v.served = servedLines(e.decisions, t)
 	e.view.Store(v)

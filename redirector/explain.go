@@ -165,14 +165,15 @@ const maxExplained = 200
 
 // explainHeld says what a candidate holds of the window.
 func (w *work) explainHeld(s *ExplainedServer, c *farms.Candidate) {
-	s.HeldSec, s.AskedSec = int64(c.Held.Seconds()), int64(w.query.Need.Asked().Seconds())
+	need := w.needOf(c.Farm)
+	s.HeldSec, s.AskedSec = int64(c.Held.Seconds()), int64(need.Asked().Seconds())
 	if c.Fact == nil || c.Fact.Presence != farms.Present {
 		return
 	}
 	s.Source = c.Fact.Source
 	s.Ranges = c.Fact.Ranges[:min(len(c.Fact.Ranges), maxExplained)]
 	if len(c.Fact.Ranges) > 0 {
-		gaps := archive.Gaps(w.need.window, c.Fact.Ranges)
+		gaps := archive.Gaps(need.window, c.Fact.Ranges)
 		s.Gaps = gaps[:min(len(gaps), maxExplained)]
 	}
 	words := fmt.Sprintf("holds %d of %d s", s.HeldSec, s.AskedSec)
