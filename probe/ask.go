@@ -134,10 +134,10 @@ func (b *Board) askWide(s *server, e *content, force bool, now time.Time, set *S
 	if f != nil && f.Presence == farms.Unasked && now.Before(f.FreshUntil) {
 		return false
 	}
-	if f != nil && f.Presence != farms.Unasked && now.Before(f.ServeUntil) {
+	if f != nil && f.Presence != farms.Unasked {
 		mine := told(*f, e.key, set)
 		if have := e.view.Load().Of(s.endpoint); have == nil || have.At.Before(mine.At) {
-			e.put(mine)
+			e.put(mine) // old or not: while it is asked for again it is the last word
 		}
 		if !force && now.Before(mine.FreshUntil) {
 			return true

@@ -59,8 +59,8 @@ type ExplainedServer struct {
 	Why    string `json:"why"`
 	Detail string `json:"detail"`
 
-	HeldSec  int64         `json:"held_sec"`         // of an archive window: how much it holds
-	AskedSec int64         `json:"asked_sec"`        // of how much
+	HeldSec  int64         `json:"held_sec"`          // of an archive window: how much it holds
+	AskedSec int64         `json:"asked_sec"`         // of how much
 	Ranges   []farms.Range `json:"ranges,omitempty"`  // recorded, in and next to the window, unix milliseconds
 	Gaps     []farms.Range `json:"gaps,omitempty"`    // of the window
 	Source   string        `json:"source,omitempty"`  // "api" or "playlist"
