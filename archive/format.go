@@ -8,9 +8,13 @@ import (
 // form is how a request is written: which query parameters belong to it, and
 // where in them and in the path its times stand. It is never changed.
 type form struct {
-	params []pair
-	slots  []slot // in the order of their places
+	params [4]pair
+	slots  [3]slot // in the order of their places
+	n      int     // of slots
 }
+
+// all returns the slots that are there.
+func (f *form) all() []slot { return f.slots[:f.n] }
 
 // slot is one text that a window decides.
 type slot struct {
@@ -31,7 +35,7 @@ const (
 
 // formBuilder collects the slots of a form.
 type formBuilder struct {
-	slots [3]slot
+	slots [len(form{}.slots)]slot
 	n     int
 }
 
@@ -63,9 +67,7 @@ func (b *formBuilder) form(h *hit) *form {
 	if b.n == 0 && h.nparams == 0 {
 		return nil
 	}
-	f := &form{slots: append([]slot(nil), b.slots[:b.n]...)}
-	f.params = append(f.params, h.params[:h.nparams]...)
-	return f
+	return &form{params: h.params, slots: b.slots, n: b.n}
 }
 
 // Target returns the path and the query with which a server is asked for r: the
@@ -78,12 +80,9 @@ func (r Request) Target(raw string) (path, query string) {
 		return raw, ""
 	}
 	f := r.form
-	var (
-		before []byte // what is written of the path
-		out    []byte // and of the query
-		at     = 0    // index in raw behind before
-	)
-	for _, s := range f.slots {
+	var room [192]byte
+	out, at := room[:0], 0 // at: index in raw behind what is written
+	for _, s := range f.all() {
 		if s.reading.in != 0 {
 			continue
 		}
@@ -92,18 +91,20 @@ func (r Request) Target(raw string) (path, query string) {
 		if from < at || to < from {
 			continue // not the path that was parsed
 		}
-		text := string(r.appendSlot(nil, s))
-		before = append(before, raw[at:from]...)
-		if missing := len(s.reading.text) - len(text); missing > 0 && s.what == slotStart && allOf(text, isDigit) {
-			text = strings.Repeat("0", missing) + text // grammars ask for nine digits
+		var text [40]byte
+		written := r.appendSlot(text[:0], s)
+		out = append(out, raw[at:from]...)
+		for missing := len(s.reading.text) - len(written); missing > 0 && s.what == slotStart && allDigits(written); missing-- {
+			out = append(out, '0') // grammars ask for nine digits
 		}
-		before = appendEscaped(before, text, ":")
+		out = appendEscaped(out, written, ":")
 		at = to
 	}
 	path = raw
 	if at > 0 {
-		path = string(append(before, raw[at:]...))
+		path = string(append(out, raw[at:]...))
 	}
+	out = out[:0]
 	for i, p := range f.params {
 		if p == (pair{}) {
 			continue
@@ -116,23 +117,23 @@ func (r Request) Target(raw string) (path, query string) {
 			continue
 		}
 		out = append(out, '=')
-		out = appendEscaped(out, r.value(i+1, p.value), "")
+		out = r.appendValue(out, i+1, p.value)
 	}
 	return path, string(out)
 }
 
-// value returns the value of parameter in with the times of r's window.
-func (r Request) value(in int, text string) string {
-	var value []byte
+// appendValue appends the value of parameter in with the times of r's window.
+func (r Request) appendValue(dst []byte, in int, text string) []byte {
 	at := 0
-	for _, s := range r.form.slots {
+	for _, s := range r.form.all() {
 		if s.reading.in == in {
-			value = append(value, text[at:s.reading.from]...)
-			value = r.appendSlot(value, s)
+			dst = appendEscaped(dst, text[at:s.reading.from], "")
+			var written [40]byte
+			dst = appendEscaped(dst, r.appendSlot(written[:0], s), "")
 			at = s.reading.from + len(s.reading.text)
 		}
 	}
-	return string(append(value, text[at:]...))
+	return appendEscaped(dst, text[at:], "")
 }
 
 func (r Request) appendSlot(dst []byte, s slot) []byte {
@@ -170,6 +171,15 @@ func (r Request) Redact(raw string) string {
 	return raw[:from] + "*" + raw[max(to, end):]
 }
 
+func allDigits(s []byte) bool {
+	for _, b := range s {
+		if !isDigit(b) {
+			return false
+		}
+	}
+	return true
+}
+
 // rawIndex returns where in an escaped path the byte stands that is at index n
 // of the same path decoded.
 func rawIndex(raw string, n int) int {
@@ -185,7 +195,7 @@ func rawIndex(raw string, n int) int {
 
 // appendEscaped appends s with every byte escaped that is neither unreserved
 // (RFC 3986 §2.3) nor one of safe.
-func appendEscaped(dst []byte, s, safe string) []byte {
+func appendEscaped[T string | []byte](dst []byte, s T, safe string) []byte {
 	const upperHex = "0123456789ABCDEF"
 	for i := range len(s) {
 		switch b := s[i]; {

@@ -35,11 +35,10 @@ func (r Request) Asked(now time.Time) Request {
 		step = fineStep
 	}
 	asked := *r.form
-	asked.slots = append([]slot(nil), r.form.slots...)
 	r.form = &asked
 
 	endFixed := r.form.says(slotEnd) || r.form.says(slotLength)
-	for i := range asked.slots {
+	for i := range asked.n {
 		s := &asked.slots[i]
 		switch {
 		case s.what == slotAgo, s.what == slotStart && s.spelling.style == styleMinusAgo:
@@ -66,7 +65,7 @@ func (r Request) Asked(now time.Time) Request {
 
 // inMinutes reports whether minutes are the finest that the form can say.
 func (f *form) inMinutes() bool {
-	for _, s := range f.slots {
+	for _, s := range f.all() {
 		if s.spelling.style == styleMinutes {
 			return true
 		}
@@ -75,7 +74,7 @@ func (f *form) inMinutes() bool {
 }
 
 func (f *form) says(what slotKind) bool {
-	for _, s := range f.slots {
+	for _, s := range f.all() {
 		if s.what == what {
 			return true
 		}
@@ -84,7 +83,7 @@ func (f *form) says(what slotKind) bool {
 }
 
 func (f *form) endsAgo() bool {
-	for _, s := range f.slots {
+	for _, s := range f.all() {
 		if s.what == slotEnd && s.spelling.style == styleMinusAgo {
 			return true
 		}

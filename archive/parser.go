@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -33,13 +32,13 @@ type Parser struct {
 	zone     *time.Location
 	viewer   *time.Location
 	slack    time.Duration
-	live     *memo
+	memo     *memo
 }
 
 // New compiles a parser. The error joins everything that is wrong with the
 // options, each with its place in the configuration's section "archive".
 func New(o Options) (*Parser, error) {
-	p := &Parser{zone: o.Zone, viewer: o.ViewerZone, slack: o.ClockSlack, live: new(memo)}
+	p := &Parser{zone: o.Zone, viewer: o.ViewerZone, slack: o.ClockSlack, memo: new(memo)}
 	if p.zone == nil {
 		p.zone = utc
 	}
@@ -91,34 +90,35 @@ func New(o Options) (*Parser, error) {
 // has what was read, so that it can be logged without its credentials. Reading a
 // live URL that names its channel in the path allocates nothing.
 func (p *Parser) Parse(path, query string, now time.Time, zone *time.Location) (Request, Verdict) {
-	var (
-		in input
-		h  hit
-		r  Request
-	)
-	if path == "" || path[0] != '/' || path == "/" {
-		return r, Verdict{}
+	var in input
+	if !isPath(path) {
+		return Request{}, Verdict{}
 	}
 	in.query.index(query)
-	// Only the path can say anything: no parameter that a dialect knows.
-	bare := in.query.have == 0 && len(p.custom) == 0 && !strings.Contains(query, "lhs_")
-	if bare {
-		if r, ok := p.live.get(path); ok {
-			return r, Verdict{Outcome: OK}
-		}
-	}
+	return p.parse(&in, path, now, zone)
+}
+
+// isPath reports whether a plain path has anything to read in it.
+func isPath(plain string) bool { return len(plain) > 1 && plain[0] == '/' }
+
+// parse reads a URL whose query is indexed.
+func (p *Parser) parse(in *input, path string, now time.Time, zone *time.Location) (Request, Verdict) {
+	var (
+		h hit
+		r Request
+	)
 	in.setPath(path)
-	r.secret = xtreamSecret(&in)
+	r.secret = xtreamSecret(in)
 	in.now, in.zone, in.viewer = wholeSecond(now), zone, p.viewer
 	if zone == nil {
 		in.zone = p.zone
 	}
 
-	r.Dialect = p.match(&in, &h)
+	r.Dialect = p.match(in, &h)
 	if r.Dialect == "" {
-		return p.unread(&in, r)
+		return p.unread(in, r)
 	}
-	v := h.read(&in, &r, p.slack)
+	v := h.read(in, &r, p.slack)
 	if v.Outcome != OK {
 		return r, v
 	}
@@ -126,22 +126,19 @@ func (p *Parser) Parse(path, query string, now time.Time, zone *time.Location) (
 	// A recording that was read is a recording. All else must not look like one.
 	switch {
 	case r.Kind == KindLive:
-		if h.offset.text == "" && h.window.text == "" && pathLooksRecorded(&in, false) {
+		if h.offset.text == "" && h.window.text == "" && pathLooksRecorded(in, false) {
 			return r, refuse(r.Dialect, "the path looks like an archive's and no dialect reads it")
 		}
-		if name, looks := queryLooksRecorded(&in); looks {
+		if name, looks := queryLooksRecorded(in); looks {
 			return r, refuseParam(r.Dialect, name)
 		}
 	case r.Bare:
-		if pathLooksRecorded(&in, true) {
+		if pathLooksRecorded(in, true) {
 			return r, refuse(r.Dialect, "the path looks like an archive's and no dialect reads it")
 		}
-		if name, looks := queryLooksRecorded(&in); looks && mayBeLive(&in) {
+		if name, looks := queryLooksRecorded(in); looks && mayBeLive(in) {
 			return r, refuseParam(r.Dialect, name)
 		}
-	}
-	if bare {
-		p.live.put(path, r)
 	}
 	return r, v
 }

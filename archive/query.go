@@ -1,6 +1,7 @@
 package archive
 
 import (
+	"math/bits"
 	"net/url"
 	"strings"
 )
@@ -111,6 +112,9 @@ func setOf(params ...param) (s paramSet) {
 	return s
 }
 
+// first returns a parameter of a set that is not empty.
+func (s paramSet) first() param { return param(bits.TrailingZeros64(uint64(s))) }
+
 // query is a raw query, indexed once. Of a parameter that comes twice the first
 // counts.
 type query struct {
@@ -181,6 +185,12 @@ func (q *query) value(p param) string {
 	return valueAt(q.raw, int(q.from[p]))
 }
 
+// rawValue returns the value of a parameter that is there as it is written.
+func (q *query) rawValue(p param) string {
+	from := int(q.from[p])
+	return q.raw[from:valueEnd(q.raw, from)]
+}
+
 // first returns the first of some parameters that is there, in their order.
 func (q *query) first(params ...param) param {
 	for _, p := range params {
@@ -192,12 +202,14 @@ func (q *query) first(params ...param) param {
 }
 
 // valueAt returns the value that begins at raw[i].
-func valueAt(raw string, i int) string {
-	end := i
-	for end < len(raw) && raw[end] != '&' && raw[end] != '?' {
-		end++
+func valueAt(raw string, i int) string { return decode(raw[i:valueEnd(raw, i)]) }
+
+// valueEnd returns where the value ends that begins at raw[i].
+func valueEnd(raw string, i int) int {
+	for i < len(raw) && raw[i] != '&' && raw[i] != '?' {
+		i++
 	}
-	return decode(raw[i:end])
+	return i
 }
 
 // decode decodes percent escapes, and none when one of them is bad: such a text

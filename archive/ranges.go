@@ -97,8 +97,15 @@ func Normalize(ranges []Range, tolerance time.Duration) []Range {
 
 // Held returns how much of need normalized ranges hold in all.
 func Held(need Range, ranges []Range) time.Duration {
+	first := firstOf(need, ranges)
+	if first < len(ranges) && ranges[first].From <= need.From && ranges[first].To >= need.To {
+		return duration(milli(need)) // what most servers hold of most programmes: all, in one piece
+	}
 	var sum int64
-	for _, r := range within(need, ranges) {
+	for _, r := range ranges[first:] {
+		if r.From >= need.To {
+			break
+		}
 		sum += milli(clip(r, need))
 	}
 	return duration(sum)
@@ -147,17 +154,26 @@ func within(need Range, ranges []Range) []Range {
 	if need.Empty() {
 		return nil
 	}
-	first, _ := slices.BinarySearchFunc(ranges, need.From, func(r Range, from int64) int {
-		if r.To <= from {
-			return -1
-		}
-		return 1
-	})
+	first := firstOf(need, ranges)
 	end := first
 	for end < len(ranges) && ranges[end].From < need.To {
 		end++
 	}
 	return ranges[first:end]
+}
+
+// firstOf returns the index of the first normalized range that ends behind the
+// start of need. (A library's search would call a function for each step.)
+func firstOf(need Range, ranges []Range) int {
+	lo, hi := 0, len(ranges)
+	for lo < hi {
+		if mid := int(uint(lo+hi) >> 1); ranges[mid].To <= need.From {
+			lo = mid + 1
+		} else {
+			hi = mid
+		}
+	}
+	return lo
 }
 
 // AsGood reports whether a server that holds so much is as good as the one that

@@ -20,6 +20,8 @@ func (m minutesOf) Held(f *farms.Fact, _ farms.ArchiveOptions) time.Duration {
 	return min(f.Unplaced, m.Asked())
 }
 
+func (m minutesOf) GoesOn(f *farms.Fact) bool { return true }
+
 // TestGreatestCoverage compares the choice for a window with the rule said
 // another way: of the farms up to the first that holds enough, the earliest with
 // a server that is as good as the greatest coverage; and that server, or one

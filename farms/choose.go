@@ -1,5 +1,7 @@
 package farms
 
+import "slices"
+
 // Options of one call of [Choose].
 type Options struct {
 	Final bool // choose or refuse with what is known: nobody will be asked any more
@@ -52,7 +54,8 @@ type decision struct {
 	world   *World
 	rules   *Rules
 	opt     Options
-	known   *Known
+	known   *Known // of the content, as the farm at hand reads the URL
+	need    Need   // the same of the window
 	scratch *Scratch
 	channel uint64 // hash of the channel, 0 not yet computed
 }
@@ -66,7 +69,7 @@ type decision struct {
 // and stale servers only when no farm has one that confirmed the content.
 func Choose(order []*Farm, q *Query, w *World, rules *Rules, opt Options, s *Scratch) Choice {
 	s.Candidates, s.spans, s.ask, s.refresh = s.Candidates[:0], s.spans[:0], s.ask[:0], s.refresh[:0]
-	s.decision = decision{query: q, world: w, rules: rules, opt: opt, known: w.Facts.Content(q.Content), scratch: s}
+	s.decision = decision{query: q, world: w, rules: rules, opt: opt, known: w.Facts.Content(q.Content), need: q.Need, scratch: s}
 	d := &s.decision
 	total := 0
 	for _, f := range order {
@@ -192,8 +195,24 @@ func (d *decision) spanOf(order []*Farm, f *Farm) span {
 	return span{}
 }
 
+// readAs turns to what f makes of the URL.
+func (d *decision) readAs(f *Farm) {
+	q := d.query
+	if len(q.Others) == 0 {
+		return
+	}
+	content, need := q.Content, q.Need
+	for i := range q.Others {
+		if slices.Contains(q.Others[i].Farms, f) {
+			content, need = q.Others[i].Content, q.Others[i].Need
+		}
+	}
+	d.known, d.need = d.world.Facts.Content(content), need
+}
+
 // judgeFarm appends the candidates of f.
 func (d *decision) judgeFarm(f *Farm) {
+	d.readAs(f)
 	s := d.scratch
 	from := len(s.Candidates)
 	s.Candidates = s.Candidates[:from+len(f.Members)]
@@ -282,6 +301,7 @@ func (d *decision) refusal() Reason {
 		c := &d.scratch.Candidates[i]
 		fact := c.Fact
 		if fact == nil {
+			d.readAs(c.Farm)
 			fact = d.known.Of(c.Member.Server.Endpoint)
 		}
 		held := fact != nil && !fact.HeldAt.IsZero()

@@ -85,6 +85,9 @@ type Fact struct {
 	Unplaced time.Duration // recorded, position unknown
 	Segment  time.Duration // length of a segment: what coverage may be off by
 	Source   string        // SourceAPI or SourcePlaylist
+	Until    int64         // end of what is recorded, beyond the window too, in unix milliseconds; 0 unknown
+	Ended    bool          // nothing will be added, though the window plays on
+	ErodedAt time.Time     // when the oldest end was last seen to fall off, zero never
 }
 
 // Known is all that is known about one content: an immutable view, replaced as

@@ -15,6 +15,15 @@ type Query struct {
 	Now     time.Time // with a monotonic reading: ages are measured against it
 	Need    Need      // the archive window, nil for live and VoD
 	Steered *Steered  // what operator and feedback say of pathways, nil nothing
+	Others  []Reading // how some farms read the same URL otherwise
+}
+
+// Reading is what a URL asks of farms that read it otherwise than [Query] says: a
+// time that is written without its zone is each farm's own.
+type Reading struct {
+	Farms   []*Farm
+	Content Content
+	Need    Need
 }
 
 // Need is the archive window that a viewer asks for, as the core needs it.
@@ -23,6 +32,9 @@ type Need interface {
 	Asked() time.Duration
 	// Held is how much of it a fact covers, in the way a farm counts.
 	Held(f *Fact, opt ArchiveOptions) time.Duration
+	// GoesOn tells of a window that plays on whether what comes will be there,
+	// too: the recording goes on. Of any other window it is true.
+	GoesOn(f *Fact) bool
 }
 
 // World is what a decision reads; each view is taken once.
@@ -44,6 +56,7 @@ type Candidate struct {
 	rank    rank
 	answer  answer
 	soft    bool // behind the others of its rank: warming, over its bound
+	ended   bool // of a window that plays on: its recording does not
 	refresh bool // its fact is past its age
 	score   score
 }
@@ -80,6 +93,9 @@ const (
 	answerOpen               // must be asked before it can be judged
 )
 
+// Open tells whether a candidate must be asked before it can be judged.
+func (c *Candidate) Open() bool { return c.rank != rankNone && c.answer == answerOpen }
+
 // judge fills in c for its server: hard gates, rank, soft gates, answer.
 func (d *decision) judge(c *Candidate) {
 	m, q := c.Member, d.query
@@ -107,8 +123,8 @@ func (d *decision) judge(c *Candidate) {
 	switch {
 	case c.Farm.Assume:
 		c.answer = answerYes
-		if q.Need != nil {
-			c.Held = q.Need.Asked()
+		if d.need != nil {
+			c.Held = d.need.Asked()
 		}
 	case q.Content.Kind == KindChild:
 		d.judgeChild(c)
@@ -212,14 +228,16 @@ func (d *decision) judgeFact(c *Candidate) {
 // judgeHeld measures how much of an archive window a candidate holds; who holds
 // nothing worth serving has not got it.
 func (d *decision) judgeHeld(c *Candidate) {
-	if d.query.Need == nil || c.answer != answerYes {
+	if d.need == nil || c.answer != answerYes {
 		return
 	}
-	opt := c.Farm.Archive
-	c.Held = d.query.Need.Held(c.Fact, opt)
-	if c.Held <= 0 || float64(c.Held) < opt.MinCoverage*float64(d.query.Need.Asked()) {
+	opt := &c.Farm.Archive
+	c.Held = d.need.Held(c.Fact, *opt)
+	if c.Held <= 0 || opt.MinCoverage > 0 && float64(c.Held) < opt.MinCoverage*float64(d.need.Asked()) {
 		c.answer, c.Why = answerNo, WhyAbsent
+		return
 	}
+	c.ended = !d.need.GoesOn(c.Fact)
 }
 
 // judgeUnanswered judges a candidate whose last answer is too old or no answer

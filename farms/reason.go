@@ -60,7 +60,7 @@ const (
 	WhyScheme                // an https viewer needs https, it has none
 	WhyFamily                // not reachable in the viewer's address family
 	WhyAbsent                // it said it does not have the content
-	WhyEnded                 // its playlist has ended while another server of the farm is live
+	WhyEnded                 // its playlist or recording has ended, that of another server goes on
 	WhyGuarded               // it answered 401 or 403: it may have the content
 	WhyStale                 // it had the content and cannot be asked now
 	WhyTrouble               // it was asked and did not give a usable answer

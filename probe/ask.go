@@ -131,12 +131,19 @@ func (b *Board) askWide(s *server, e *content, force bool, now time.Time, set *S
 	defer wide.mu.Unlock()
 	wide.used.Store(now.UnixNano())
 	f := wide.view.Load().Of(s.endpoint)
-	switch {
-	case f != nil && f.Presence == farms.Unasked && now.Before(f.FreshUntil):
+	if f != nil && f.Presence == farms.Unasked && now.Before(f.FreshUntil) {
 		return false
-	case f != nil && !force && now.Before(f.FreshUntil):
-		e.put(*f)
-		return true
+	}
+	if f != nil && f.Presence != farms.Unasked {
+		mine := told(*f, e.key, set)
+		if have := e.view.Load().Of(s.endpoint); have == nil || have.At.Before(mine.At) {
+			e.put(mine) // old or not: while it is asked for again it is the last word
+		}
+		if !force && now.Before(mine.FreshUntil) {
+			return true
+		}
+	}
+	switch {
 	case slices.Contains(wide.asking, s.endpoint):
 		out.Joined++
 	case !b.open(s, wide, f, now, set, out):
@@ -170,7 +177,7 @@ func (b *Board) hand(s *server, wide *content, f *farms.Fact) {
 			var out farms.Asked
 			b.open(s, e, e.view.Load().Of(s.endpoint), now, set, &out)
 		default:
-			e.put(*f)
+			e.put(told(*f, e.key, set))
 			if f.Presence == farms.Present || f.Presence == farms.Guarded {
 				b.contents.promote(e)
 			}
@@ -334,7 +341,7 @@ func (b *Board) learn(s *server, e *content, v verdict) farms.Fact {
 		b.contents.promote(e)
 	case farms.Absent:
 		f.Frozen = false
-		f.Ranges, f.Unplaced = nil, 0
+		f.Ranges, f.Unplaced, f.Until, f.Ended = nil, 0, 0, false
 		age := absentAge(set)
 		if e.key.Kind.Windowed() {
 			age = min(set.VoDAge, maxAbsentWindowAge)
@@ -358,7 +365,11 @@ func (b *Board) learn(s *server, e *content, v verdict) farms.Fact {
 func (c *content) takePresent(f *farms.Fact, v verdict, set *Settings, now time.Time) time.Duration {
 	f.Kind, f.Multivariant, f.Frozen = v.kind, v.multivariant, false
 	f.HeldAt = now
+	if isWide(c.key) && len(f.Ranges) > 0 && len(v.ranges) > 0 && v.ranges[0].From > f.Ranges[0].From {
+		f.ErodedAt = now
+	}
 	f.Ranges, f.Unplaced, f.Segment, f.Source = v.ranges, v.unplaced, v.segment, v.source
+	f.Until, f.Ended = v.until, v.ended
 	if c.key.Kind.Windowed() {
 		f.MovedAt = now
 		return windowAge(c.key, set)

@@ -18,13 +18,13 @@ import (
 // memNet is a network in memory whose connections are pipes, so that a
 // synctest bubble's clock governs all of it. Hosts are known by host:port.
 type memNet struct {
-	t     *testing.T
+	t     testing.TB
 	mu    sync.Mutex
 	hosts map[string]*memHost
 	dials atomic.Int64 // under way
 }
 
-func newMemNet(t *testing.T) *memNet { return &memNet{t: t, hosts: make(map[string]*memHost)} }
+func newMemNet(t testing.TB) *memNet { return &memNet{t: t, hosts: make(map[string]*memHost)} }
 
 // The ways a host may behave.
 const (

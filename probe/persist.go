@@ -29,7 +29,22 @@ type savedContent struct {
 	Path     string      `json:"path"`
 	Protocol uint8       `json:"protocol"`
 	Children []string    `json:"children,omitempty"` // paths of the media playlists that lead back to it
-	Facts    []savedFact `json:"facts"`
+	Facts    []savedFact `json:"facts,omitempty"`
+
+	// Of recordings, instead of a path and facts.
+	Stream    string       `json:"stream,omitempty"`
+	Container string       `json:"container,omitempty"`
+	Recorded  *savedRanges `json:"recorded,omitempty"`
+}
+
+// savedRanges is all that a server's interface told of a channel's recordings:
+// one line for each server, so that a line stays within its bound.
+type savedRanges struct {
+	Endpoint string     `json:"ep"`  // hexadecimal
+	At       int64      `json:"at"`  // unix milliseconds
+	Segment  int64      `json:"seg"` // milliseconds
+	Ended    bool       `json:"ended,omitempty"`
+	Ranges   [][2]int64 `json:"ranges"` // unix milliseconds
 }
 
 type savedFact struct {
@@ -52,7 +67,11 @@ func (b *Board) Save(w io.Writer) error {
 		if err != nil {
 			return false
 		}
-		if s, ok := c.saved(); ok {
+		if isWide(c.key) {
+			for _, s := range c.savedWide() {
+				err = errors.Join(err, enc.Encode(s))
+			}
+		} else if s, ok := c.saved(); ok {
 			err = enc.Encode(s)
 		}
 		return true
@@ -63,7 +82,7 @@ func (b *Board) Save(w io.Writer) error {
 func (c *content) saved() (savedContent, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !c.known || c.gone {
+	if !c.known || c.gone || c.key.Kind.Windowed() { // a window's playlist is soon asked again
 		return savedContent{}, false
 	}
 	out := savedContent{Channel: c.key.Channel, Path: c.key.Path, Protocol: uint8(c.key.Protocol), Children: c.children}
@@ -81,6 +100,41 @@ func (c *content) saved() (savedContent, bool) {
 		out.Facts = append(out.Facts, s)
 	}
 	return out, len(out.Facts) > 0
+}
+
+// maxSavedRanges bounds the ranges of one server that are saved. A recording in
+// more pieces is asked for again after a restart: a part of them would be taken
+// for all there is.
+const maxSavedRanges = 1024
+
+// maxSavedServers bounds the servers that a saved recording may be of, and
+// maxSavedTotal the ranges of all: the file is read whole before anybody is
+// served.
+const (
+	maxSavedServers = 1024
+	maxSavedTotal   = 1 << 20
+)
+
+func (c *content) savedWide() []savedContent {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.known || c.gone {
+		return nil
+	}
+	var out []savedContent
+	for _, f := range c.view.Load().Facts {
+		if f.Presence != farms.Present && f.Presence != farms.Trouble || len(f.Ranges) == 0 || len(f.Ranges) > maxSavedRanges {
+			continue
+		}
+		s := savedRanges{
+			Endpoint: strconv.FormatUint(uint64(f.Endpoint), 16), At: milli(f.HeldAt), Segment: f.Segment.Milliseconds(), Ended: f.Ended,
+		}
+		for _, r := range f.Ranges {
+			s.Ranges = append(s.Ranges, [2]int64{r.From, r.To})
+		}
+		out = append(out, savedContent{Channel: c.key.Channel, Stream: c.key.Stream, Container: c.key.Container, Recorded: &s})
+	}
+	return out
 }
 
 func milli(t time.Time) int64 {
@@ -104,12 +158,17 @@ func (b *Board) Load(r io.Reader) (contents int, err error) {
 		return 0, fmt.Errorf("reading saved facts: line 1 is not the head of version %d", savedVersion)
 	}
 	now, set := time.Now(), b.settings.Load()
-	bad := 0
+	bad, ranges := 0, 0
 	for in.Scan() && contents < maxKnown {
 		var s savedContent
-		if json.Unmarshal(in.Bytes(), &s) != nil || !s.valid() {
+		if json.Unmarshal(in.Bytes(), &s) != nil || !s.valid(now) {
 			bad++
 			continue
+		}
+		if s.Recorded != nil {
+			if ranges += len(s.Recorded.Ranges); ranges > maxSavedTotal {
+				continue
+			}
 		}
 		if b.restore(s, now, set) {
 			contents++
@@ -121,14 +180,74 @@ func (b *Board) Load(r io.Reader) (contents int, err error) {
 	return contents, errors.Join(err, in.Err())
 }
 
-func (s *savedContent) valid() bool {
+func (s *savedContent) valid(now time.Time) bool {
+	if s.Recorded != nil {
+		return s.Channel != "" && s.Path == "" && len(s.Facts) == 0 && s.Recorded.valid(now)
+	}
 	return s.Path != "" && s.Path[0] == '/' && farms.Protocol(s.Protocol) <= farms.ProtocolMPEGTS
+}
+
+// valid tells whether ranges make sense: they ascend, are apart, and none lies in
+// the future.
+func (f *savedRanges) valid(now time.Time) bool {
+	if f.At <= 0 || f.Segment < 0 || f.Segment > maxSegment.Milliseconds() || len(f.Ranges) == 0 || len(f.Ranges) > maxSavedRanges {
+		return false
+	}
+	end := int64(0)
+	for i, r := range f.Ranges {
+		if r[0] < 0 || r[0] >= r[1] || i > 0 && r[0] <= end {
+			return false
+		}
+		end = r[1]
+	}
+	return end <= now.Add(maxAhead).UnixMilli()
+}
+
+// The bounds of what a saved recording may say.
+const (
+	maxSegment = time.Hour
+	maxAhead   = 24 * time.Hour // a server's clock may be ahead
+)
+
+// restoreRanges takes over what a server's interface told. It serves for a moment
+// while it is asked for again, and as the last word of a server that cannot be
+// asked then.
+func (b *Board) restoreRanges(s savedContent, now time.Time, set *Settings) bool {
+	ep, err := strconv.ParseUint(s.Recorded.Endpoint, 16, 64)
+	at := since(s.Recorded.At, now)
+	if err != nil || now.Sub(at) > set.StaleIfError {
+		return false
+	}
+	f := farms.Fact{
+		Endpoint: farms.Endpoint(ep), Presence: farms.Present, Kind: farms.KindArchive, At: at, HeldAt: at, MovedAt: at,
+		FreshUntil: now, ServeUntil: now.Add(2 * set.LiveAge), Detail: "known from before the restart",
+		Segment: time.Duration(s.Recorded.Segment) * time.Millisecond, Source: farms.SourceAPI, Ended: s.Recorded.Ended,
+		Ranges: make([]farms.Range, len(s.Recorded.Ranges)),
+	}
+	for i, r := range s.Recorded.Ranges {
+		f.Ranges[i] = farms.Range{From: r[0], To: r[1]}
+	}
+	f.Until = f.Ranges[len(f.Ranges)-1].To
+	e := b.contents.add(farms.Content{Channel: s.Channel, Stream: s.Stream, Container: s.Container, Kind: farms.KindArchive})
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.used.Store(now.UnixNano())
+	if len(e.view.Load().Facts) >= maxSavedServers {
+		return false
+	}
+	first := !e.known
+	e.put(f)
+	b.contents.promote(e)
+	return first
 }
 
 // restore takes over one content. What a server had a short while ago it is
 // taken to have still, but each server is asked again as soon as somebody wants
 // the content, and within the server's rate.
 func (b *Board) restore(s savedContent, now time.Time, set *Settings) bool {
+	if s.Recorded != nil {
+		return b.restoreRanges(s, now, set)
+	}
 	key := farms.Content{Channel: s.Channel, Path: s.Path, Protocol: farms.Protocol(s.Protocol)}
 	var facts []farms.Fact
 	var motions []endpointMotion

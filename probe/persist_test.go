@@ -248,6 +248,7 @@ func TestSaveTellsErrors(t *testing.T) {
 func FuzzLoad(f *testing.F) {
 	f.Add([]byte(`{"pointsman_facts":1,"saved":0}` + "\n" + `{"channel":"ch","path":"/ch/index.m3u8","protocol":1,"facts":[{"ep":"1","is":"present","held":1767225600000,"sig":"ff"},{"ep":"0","is":"guarded"}]}` + "\n"))
 	f.Add([]byte(`{"pointsman_facts":1}` + "\nnull\n[]\n"))
+	f.Add([]byte(`{"pointsman_facts":1}` + "\n" + `{"channel":"ch","container":"ts","recorded":{"ep":"1","at":9000000000000,"seg":10000,"ranges":[[1,2],[3,4]]}}` + "\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		b := NewBoard(Options{}, defaults())
 		n, _ := b.Load(bytes.NewReader(text))

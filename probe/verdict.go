@@ -28,7 +28,9 @@ type verdict struct {
 	unplaced time.Duration
 	segment  time.Duration
 	source   string
-	generic  bool // the interface does not speak of recordings: ask for the playlist
+	until    int64 // end of what is recorded, in unix milliseconds; 0 unknown
+	ended    bool  // nothing will be added
+	generic  bool  // the interface does not speak of recordings: ask for the playlist
 }
 
 func no(format string, args ...any) verdict {

@@ -71,8 +71,11 @@ func (b *Board) askAPI(ctx context.Context, spec *farms.Server, ask api.Ask, c f
 	}
 	v.ranges = a.Ranges
 	v.segment = apiSegment
-	if v.presence == farms.Present && len(v.ranges) == 0 {
-		v = no("its interface lists no recordings")
+	if v.presence == farms.Present {
+		if len(v.ranges) == 0 {
+			return no("its interface lists no recordings"), first, true, nil
+		}
+		v.until, v.ended = v.ranges[len(v.ranges)-1].To, a.Ended
 	}
 	return v, first, true, nil
 }
@@ -174,8 +177,10 @@ func judgeRecorded(c farms.Content, body []byte, url string) (v verdict, next st
 	}
 	v = verdict{presence: farms.Present, kind: c.Kind, unplaced: r.Unplaced, source: farms.SourcePlaylist}
 	v.segment = min(r.Segment, c.Slot.Length()/segmentShare)
+	v.ended = r.Ended && c.Kind != farms.KindArchive
 	var held int64
 	for _, s := range r.SpansAt(time.Now().UnixMilli()) {
+		v.until = max(v.until, s.To)
 		from, to := max(s.From, c.Slot.From), min(s.To, c.Slot.To)
 		if from < to {
 			v.ranges = append(v.ranges, farms.Range{From: from, To: to})
@@ -197,12 +202,45 @@ func judgeRecorded(c farms.Content, body []byte, url string) (v verdict, next st
 // part of the window: coverage may be off by a segment.
 const segmentShare = 10
 
+// The ages of a window's facts that no key configures (reference archive.md §4.1).
+const (
+	maxWindowAge = 10 * time.Minute // of any
+	minWindowAge = time.Second      // of a playlist
+	minToldAge   = 5 * time.Second  // of what an interface told, which is asked for all windows of a channel
+
+	// erosionSeen is how long a recording is taken to lose its oldest end after it
+	// was seen to: some lose it an hour at a time.
+	erosionSeen = time.Hour
+	// edgeBlur is how far the exact start of a window may be behind its slot's.
+	edgeBlur = time.Minute
+)
+
 // windowAge is the age of a present fact of a window: a closed one changes only
 // at its old end; one that grows changes with time.
 func windowAge(c farms.Content, set *Settings) time.Duration {
 	if c.Kind == farms.KindArchive {
-		return set.VoDAge
+		return min(set.VoDAge, maxWindowAge)
 	}
 	age := time.Duration(set.RangeAgeFraction * float64(c.Slot.Length()))
-	return min(max(age, time.Second), 10*time.Minute, max(set.LiveAge, time.Second))
+	return min(max(age, minWindowAge), maxWindowAge, max(set.LiveAge, minWindowAge))
+}
+
+// told is what a server's word about all recordings of a channel says of one
+// window: the same, with the window's own age. Of one that grows it ages like a
+// live fact; of a closed one when its start is about to fall off the old end.
+func told(f farms.Fact, c farms.Content, set *Settings) farms.Fact {
+	if f.Presence != farms.Present || len(f.Ranges) == 0 {
+		return f
+	}
+	age := max(windowAge(c, set), min(minToldAge, set.LiveAge))
+	if c.Kind == farms.KindArchive && !f.ErodedAt.IsZero() && f.At.Sub(f.ErodedAt) < erosionSeen {
+		left := time.Duration(c.Slot.From-f.Ranges[0].From) * time.Millisecond
+		if left > -edgeBlur {
+			age = min(age, max(left, minToldAge))
+		}
+	}
+	if until := f.At.Add(age); until.Before(f.FreshUntil) {
+		f.FreshUntil = until
+	}
+	return f
 }

@@ -34,6 +34,8 @@ type work struct {
 	evidence evidenceNote
 	need     need // of an archive window; query.Need points to it
 	steer    steer
+	zones    []zoneReading
+	barred   []*farms.Farm // whose servers would refuse the URL
 	chosen   farms.Choice
 	every    bool // judge every farm: explain
 }
@@ -67,7 +69,11 @@ func (e *Engine) decide(ctx context.Context, w *work, v *view, r Request) {
 	decorate := w.wantsDecoration(v)
 	w.every = w.every || w.steer.on || decorate // the order of all pathways is wanted
 	w.order = append(w.order[:0], farms.Order(d.Location, d.Session, w.order)...)
+	w.takeZones()
 	e.choose(ctx, w, v)
+	if r.Door == DoorExplain && w.query.Need != nil {
+		e.complete(ctx, w, v)
+	}
 	if w.steer.on {
 		e.concludeManifest(w, v, path)
 		return
@@ -269,9 +275,13 @@ func (e *Engine) choose(ctx context.Context, w *work, v *view) {
 	w.chosen = c
 	if c.Chosen != nil && w.query.Content.Kind != farms.KindChild {
 		if len(c.Refresh) > 0 {
-			e.prober.Ask(w.query.Content, c.Refresh, false)
+			e.ask(w, c.Refresh)
 		}
-		e.prober.Touch(w.query.Content, w.query.Now)
+		content := w.query.Content
+		if z := w.zoneOf(c.Chosen.Farm); z != nil {
+			content = z.content
+		}
+		e.prober.Touch(content, w.query.Now)
 	}
 }
 
@@ -314,7 +324,7 @@ func (e *Engine) wait(ctx context.Context, w *work, v *view, known *farms.Known,
 				c = again()
 				continue
 			}
-			asked = e.prober.Ask(w.query.Content, c.Ask, false)
+			asked = e.ask(w, c.Ask)
 			opened = opened || asked.Opened > 0
 			opt.Busy = asked.Busy
 		}
@@ -344,10 +354,17 @@ func (e *Engine) wait(ctx context.Context, w *work, v *view, known *farms.Known,
 				until = minTime(deadline, half)
 			}
 		}
-		if next := e.prober.Content(w.query.Content); next == known && next != nil {
+		if next := e.prober.Content(w.query.Content); next == known && (next != nil || len(w.query.Others) > 0) {
+			var changed chan struct{}
+			if known != nil {
+				changed = known.Changed
+			}
+			if len(w.query.Others) > 0 { // their answers come elsewhere
+				until = minTime(until, now.Add(zonePoll))
+			}
 			timer.Reset(until.Sub(now))
 			select {
-			case <-known.Changed:
+			case <-changed:
 			case <-timer.C:
 			case <-ctx.Done():
 				return final()
@@ -403,6 +420,7 @@ func (e *Engine) conclude(w *work, v *view, path string) {
 	}
 	d.Reason, d.Status = farms.ReasonOK, statusOf[farms.ReasonOK]
 	d.Farm, d.Server, d.Why, d.Held = c.Chosen.Farm, c.Chosen.Member.Server, c.Chosen.Why, c.Chosen.Held
+	w.readAs(d.Farm)
 	t := w.target
 	if st := v.set.Steering; st != nil && st.Decorate {
 		t.Query, t.HasQuery = w.withToken(st), true

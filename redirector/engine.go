@@ -62,12 +62,14 @@ type view struct {
 	redact   secretNames
 	loads    map[farms.ServerID]*load
 	counters *tableCounters
-	served   []zerolog.Logger   // see servedLines
-	steered  []zerolog.Logger   // the same for steering manifests, nil when there are none
-	bounded  bool               // some farm has a bounded load
-	pathways map[string]bool    // ids, those of clones included
-	feedback *steering.Feedback // nil: off
-	sticky   time.Duration      // how long after its last request a session keeps its server under first_response
+	served   []zerolog.Logger                // see servedLines
+	steered  []zerolog.Logger                // the same for steering manifests, nil when there are none
+	pathways map[string]bool                 // ids, those of clones included
+	feedback *steering.Feedback              // nil: off
+	sticky   time.Duration                   // how long after its last request a session keeps its server under first_response
+	bounded  bool                            // some farm has a bounded load
+	zone     *time.Location                  // of all farms, nil the dialects' default
+	zones    map[*farms.Location][]zoneGroup // instead, when they are in different ones
 }
 
 // Options are what an [Engine] works with; all but the last three are needed.
@@ -140,6 +142,7 @@ func (e *Engine) Swap(t *farms.Table, set *Settings) {
 			v.sticky = max(v.sticky, 2*st.TTL.TTL)
 		}
 	}
+	v.zone, v.zones = zonesOf(t, set.Zones)
 	v.counters = e.metrics.resolve(t)
 	v.served = servedLines(e.decisions, t, DoorHTTP, statusOf[farms.ReasonOK])
 	if set.Steering != nil {

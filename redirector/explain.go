@@ -72,11 +72,12 @@ type ExplainedServer struct {
 	Why    string `json:"why"`
 	Detail string `json:"detail"`
 
-	HeldSec  int64         `json:"held_sec"`         // of an archive window: how much it holds
-	AskedSec int64         `json:"asked_sec"`        // of how much
-	Ranges   []farms.Range `json:"ranges,omitempty"` // recorded, unix milliseconds
-	Gaps     []farms.Range `json:"gaps,omitempty"`   // of the window
-	Source   string        `json:"source,omitempty"` // "api" or "playlist"
+	HeldSec  int64         `json:"held_sec"`          // of an archive window: how much it holds
+	AskedSec int64         `json:"asked_sec"`         // of how much
+	Ranges   []farms.Range `json:"ranges,omitempty"`  // recorded, in and next to the window, unix milliseconds
+	Gaps     []farms.Range `json:"gaps,omitempty"`    // of the window
+	Source   string        `json:"source,omitempty"`  // "api" or "playlist"
+	AgeSec   float64       `json:"age_sec,omitempty"` // since its server told
 }
 
 // ExplainRequest is the question of `explain`.
@@ -197,29 +198,70 @@ func (w *work) explainPathway(id string) ExplainedPathway {
 	return ExplainedPathway{ID: id}
 }
 
-// maxExplained bounds the ranges and gaps that are listed for a server.
-const maxExplained = 200
+// Bounds of the ranges and of the gaps that are listed for a server: for
+// programs, and for a person.
+const (
+	maxExplained = 200
+	maxPrinted   = 6
+)
 
 // explainHeld says what a candidate holds of the window.
 func (w *work) explainHeld(s *ExplainedServer, c *farms.Candidate) {
-	s.HeldSec, s.AskedSec = int64(c.Held.Seconds()), int64(w.query.Need.Asked().Seconds())
-	if c.Fact == nil || c.Fact.Presence != farms.Present {
+	need := w.needOf(c.Farm)
+	s.HeldSec, s.AskedSec = int64(c.Held.Seconds()), int64(need.Asked().Seconds())
+	f := c.Fact
+	if f == nil || f.Presence != farms.Present {
 		return
 	}
-	s.Source = c.Fact.Source
-	s.Ranges = c.Fact.Ranges[:min(len(c.Fact.Ranges), maxExplained)]
-	if len(c.Fact.Ranges) > 0 {
-		gaps := archive.Gaps(w.need.window, c.Fact.Ranges)
+	s.Source, s.AgeSec = f.Source, age(w.query.Now, f.At).Seconds()
+	if len(f.Ranges) > 0 {
+		s.Ranges = around(need.window, f.Ranges)
+		gaps := archive.Gaps(need.window, f.Ranges)
 		s.Gaps = gaps[:min(len(gaps), maxExplained)]
 	}
 	words := fmt.Sprintf("holds %d of %d s", s.HeldSec, s.AskedSec)
 	if n := len(s.Gaps); n > 0 {
 		words += fmt.Sprintf(" with %d gaps", n)
 	}
-	if c.Fact.Unplaced > 0 {
+	if f.Unplaced > 0 {
 		words += ", unverified: it has no dates"
 	}
+	if !need.GoesOn(f) {
+		words += ", and does not go on"
+	}
 	s.Detail = words + " (" + s.Source + "); " + s.Detail
+}
+
+// around returns the ranges that have a part of a window and the nearest on
+// either side of it, up to [maxExplained].
+func around(window farms.Range, ranges []farms.Range) []farms.Range {
+	first := slices.IndexFunc(ranges, func(r farms.Range) bool { return r.To > window.From })
+	if first < 0 {
+		first = len(ranges)
+	}
+	first = max(first-1, 0)
+	end := first
+	for end < len(ranges) && end-first < maxExplained {
+		end++
+		if ranges[end-1].From >= window.To {
+			break
+		}
+	}
+	return ranges[first:end]
+}
+
+// printRanges lists ranges for a person.
+func printRanges(b *strings.Builder, name string, ranges []farms.Range) {
+	for i, r := range ranges {
+		if i == maxPrinted {
+			fmt.Fprintf(b, "            %-8s %d more\n", "", len(ranges)-i)
+			return
+		}
+		const layout = "2006-01-02T15:04:05Z"
+		fmt.Fprintf(b, "            %-8s %s to %s, %v\n", name, time.UnixMilli(r.From).UTC().Format(layout),
+			time.UnixMilli(r.To).UTC().Format(layout), r.Length().Round(time.Second))
+		name = ""
+	}
 }
 
 // detailOf says in words what is known of a candidate.
@@ -287,6 +329,11 @@ func (x *Explanation) Text() string {
 				mark = ">"
 			}
 			fmt.Fprintf(&b, "        %s %-24s %-11s %s\n", mark, s.Name, s.Why, s.Detail)
+			if s.Source != "" {
+				fmt.Fprintf(&b, "            %-8s %s, told %.1f s ago\n", "source", s.Source, s.AgeSec)
+				printRanges(&b, "recorded", s.Ranges)
+				printRanges(&b, "missing", s.Gaps)
+			}
 		}
 	}
 	for i, p := range x.Pathways {

@@ -266,7 +266,7 @@ func (e *Engine) rankPathways(w *work) {
 		}
 	}
 	if n > 0 {
-		e.prober.Ask(w.query.Content, open[:n], false)
+		e.ask(w, open[:n])
 	}
 }
 

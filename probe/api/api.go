@@ -47,6 +47,7 @@ type Answer struct {
 	Ranges   []farms.Range // recorded, ascending, disjoint; only with Question.Live false
 	All      bool          // Ranges are all there are, not only those in Need
 	Moving   uint64        // with Question.Live true: changes when the stream moves; 0 when the interface proves liveness itself
+	Ended    bool          // with Question.Live false: the stream is off, so nothing will be added
 	Remote   bool          // it has the ranges only by pulling them from another server
 	Detail   string        // in words, bounded
 }

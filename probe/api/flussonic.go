@@ -206,21 +206,24 @@ func flussonicRanges(ctx context.Context, get Get, s Server, q Question) (a Answ
 	}
 	a = recorded(q, rs, unread, !whole)
 	if a.Presence == farms.Present {
-		a.Remote = flussonicRemote(ctx, get, s, q)
+		a.Remote, a.Ended = flussonicState(ctx, get, s, q)
 	}
 	return a, true, nil
 }
 
-// flussonicRemote tells whether the server has others to pull an archive from,
-// and nothing on its own disks. Not knowing counts as no.
-func flussonicRemote(ctx context.Context, get Get, s Server, q Question) bool {
+// flussonicState tells whether the server has others to pull an archive from and
+// nothing on its own disks; and whether the stream is off. Not knowing counts as
+// no to both, and so does a stream that starts on demand to the latter.
+func flussonicState(ctx context.Context, get Get, s Server, q Question) (remote, off bool) {
 	res, err := get.page(ctx, flussonicURL(s, q), s.authorized())
 	var stream flussonicStream
 	if err != nil || res.Status != http.StatusOK || decode(res.Body, &stream) != nil {
-		return false
+		return false, false
 	}
-	own := stream.Stats != nil && stream.Stats.DVRInfo != nil && stream.Stats.DVRInfo.Duration > 0
-	return stream.DVR != nil && len(stream.DVR.Remotes) > 0 && !own
+	stats := stream.Stats
+	own := stats != nil && stats.DVRInfo != nil && stats.DVRInfo.Duration > 0
+	off = stats != nil && !stats.Alive && (stream.Static == nil || *stream.Static)
+	return stream.DVR != nil && len(stream.DVR.Remotes) > 0 && !own, off
 }
 
 // recordedSince is the start of the stretch that recording_status.json is asked

@@ -1,0 +1,48 @@
+package redirector
+
+import (
+	"context"
+	"time"
+
+	"github.com/pointsman-tv/pointsman/farms"
+)
+
+// complete asks about an archive window also those servers that a decision need
+// not wait for, so that an explanation shows what each of them holds, and decides
+// again when all is known or the decision's deadline is there.
+func (e *Engine) complete(ctx context.Context, w *work, v *view) {
+	deadline := w.decision.Time.Add(v.set.DecisionTimeout)
+	timer := time.NewTimer(time.Until(deadline))
+	defer timer.Stop()
+	for opt := (farms.Options{Every: true}); !opt.Final; {
+		known := e.prober.Content(w.query.Content)
+		w.query.Now = time.Now()
+		w.chosen = farms.Choose(w.order, &w.query, &w.world, &v.table.Rules, opt, &w.scratch)
+		var open []*farms.Server
+		for i := range w.scratch.Candidates {
+			if c := &w.scratch.Candidates[i]; c.Open() {
+				open = append(open, c.Member.Server)
+			}
+		}
+		asked := farms.Asked{}
+		if len(open) > 0 && w.query.Now.Before(deadline) {
+			asked = e.ask(w, open)
+		}
+		if opt.Final = asked.Opened+asked.Joined == 0; !opt.Final && known != nil {
+			var poll <-chan time.Time
+			if len(w.query.Others) > 0 {
+				poll = time.After(zonePoll)
+			}
+			select {
+			case <-known.Changed:
+			case <-poll:
+			case <-timer.C:
+				opt.Final = true
+			case <-ctx.Done():
+				opt.Final = true
+			}
+		}
+	}
+	w.query.Now = time.Now()
+	w.chosen = farms.Choose(w.order, &w.query, &w.world, &v.table.Rules, farms.Options{Every: true, Final: true}, &w.scratch)
+}
