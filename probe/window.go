@@ -188,6 +188,12 @@ func judgeRecorded(c farms.Content, body []byte, url string) (v verdict, next st
 		}
 	}
 	if held == 0 && v.unplaced == 0 {
+		if c.Kind != farms.KindArchive && !r.Ended {
+			// What that is worth is another's to judge: of a window that has just
+			// begun it counts that the channel goes on.
+			v.detail = "goes on, and holds nothing of the window yet"
+			return v, ""
+		}
 		return no("its playlist holds nothing of the window"), ""
 	}
 	v.detail = fmt.Sprintf("holds %v of the %v asked for", (time.Duration(held)*time.Millisecond + v.unplaced).Round(time.Second),

@@ -34,6 +34,13 @@ const (
 	maxDecorating = 64      // fetches at one time; beyond it viewers are redirected
 )
 
+// The media types of manifests whose server named none (RFC 8216 §4, ISO/IEC
+// 23009-1 annex C).
+const (
+	typeHLS  = "application/vnd.apple.mpegurl"
+	typeDASH = "application/dash+xml"
+)
+
 // wantsDecoration tells whether a request may be answered with a decorated
 // manifest, as far as its URL tells.
 func (w *work) wantsDecoration(v *view) bool {
@@ -64,15 +71,18 @@ func (e *Engine) decorate(ctx context.Context, w *work, v *view, path string) {
 	}
 	dec.Source = got.URL
 	dec.ServerURI = string(w.appendSteeringURL(nil, v, path))
-	edit := playlist.DecorateHLS
+	edit, contentType := playlist.DecorateHLS, typeHLS
 	if d.Content.Protocol == farms.ProtocolDASH {
-		edit = playlist.DecorateMPD
+		edit, contentType = playlist.DecorateMPD, typeDASH
+	}
+	if got.ContentType != "" {
+		contentType = got.ContentType
 	}
 	out, err := edit(got.Body, &dec)
 	if err != nil {
 		return
 	}
-	w.steer.body, w.steer.contentType = out, got.ContentType
+	w.steer.body, w.steer.contentType = out, contentType
 	d.Decorated, d.Status, d.URL = true, http.StatusOK, ""
 }
 

@@ -214,6 +214,14 @@ func (w *work) explainHeld(s *ExplainedServer, c *farms.Candidate) {
 		return
 	}
 	s.Source, s.AgeSec = f.Source, age(w.query.Now, f.At).Seconds()
+	if need.begins {
+		goes := "goes on"
+		if s.HeldSec == 0 {
+			goes = "does not go on"
+		}
+		s.Detail = "the window begins now, and the channel " + goes + " (" + s.Source + "); " + s.Detail
+		return
+	}
 	if len(f.Ranges) > 0 {
 		s.Ranges = around(need.window, f.Ranges)
 		gaps := archive.Gaps(need.window, f.Ranges)

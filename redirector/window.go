@@ -43,6 +43,7 @@ type need struct {
 	window farms.Range
 	point  bool      // it plays on from its start: a playlist shows only the beginning of it
 	grows  bool      // it plays on: what comes must be there, too
+	begins bool      // it begins now: nothing of it can be recorded yet, and the live channel must be there
 	now    int64     // the clock that the window was read by, in unix milliseconds,
 	at     time.Time // at this time
 }
@@ -73,8 +74,11 @@ func (n *need) current(f *farms.Fact) bool {
 // the window does. One that went on when its server told of it is taken to have
 // gone on since: else the server that told last would hold the most.
 func (n *need) Held(f *farms.Fact, opt farms.ArchiveOptions) time.Duration {
-	if f == nil {
+	switch {
+	case f == nil, n.begins && (f.Ended || f.Until != 0 && !n.current(f)):
 		return 0
+	case n.begins:
+		return n.window.Length()
 	}
 	window, since := n.window, time.Duration(0)
 	if last := len(f.Ranges) - 1; last >= 0 && f.Ranges[last].To < window.To && f.Ranges[last].To == f.Until && !f.Ended && n.current(f) {
@@ -178,12 +182,12 @@ func (w *work) questionOf(v *view, reading *archive.Reading, path, plain string,
 		c.Slot.To = end.UnixMilli()
 	}
 	window, some := archive.Need(asked.Window, now, writingLag)
-	if !some { // it begins now: a moment of it is asked for
+	if !some { // the length is a token: who goes on holds all of it
 		start := asked.Window.Start.UnixMilli()
-		window = farms.Range{From: start - time.Minute.Milliseconds(), To: start}
+		window = farms.Range{From: start, To: start + writingLag.Milliseconds()}
 	}
 	return c, need{
-		window: window, point: c.Kind == farms.KindTimeshift, grows: c.Kind != farms.KindArchive,
+		window: window, point: c.Kind == farms.KindTimeshift, grows: c.Kind != farms.KindArchive, begins: !some,
 		now: now.UnixMilli(), at: w.decision.Time,
 	}
 }

@@ -1,6 +1,7 @@
 package test
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/url"
@@ -254,9 +255,10 @@ func (s *livesimScene) future(t *testing.T) {
 // aroundNow looks at windows that begin about now. The clocks stand still, ours
 // and that of livesim2, which a query parameter says.
 func (s *livesimScene) aroundNow(t *testing.T) {
-	const now = archiveNow + 37 // between two lines of the grid that windows are asked on
 	for _, row := range []struct {
 		name  string
+		late  int64  // seconds into a minute, the grid that windows are asked on; 0: 37
+		cover bool   // must_cover_start
 		ahead int64  // of now the window begins
 		clock int64  // of livesim2, ahead of ours
 		slack any    // archive.clock_slack_sec; nil: the default, 120
@@ -267,11 +269,16 @@ func (s *livesimScene) aroundNow(t *testing.T) {
 		{name: "too_far_ahead", ahead: 121, want: "archive_future"},
 		{name: "ahead_and_configured", ahead: 300, slack: 300},
 		{name: "ahead_and_no_slack", ahead: 1, slack: 0, want: "archive_future"},
+		{name: "on_the_minute", late: 60, ahead: 0},
+		{name: "a_whole_minute_just_begun", late: 12, ahead: -12},
+		{name: "just_begun_and_start_must_be_covered", ahead: -10, cover: true},
+		{name: "ahead_and_start_must_be_covered", ahead: 60, cover: true},
 		{name: "their_clock_is_ahead", ahead: -120, clock: 300},
 		{name: "their_clock_is_behind", ahead: -120, clock: -300, want: "archive_missing", says: "answered 425"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			c := livesimConfig(rig.Config{"name": "main", "servers": []any{rig.Config{
+			now := int64(archiveNow) + cmp.Or(row.late, 37)
+			c := livesimConfig(rig.Config{"name": "main", "archive": rig.Config{"must_cover_start": row.cover}, "servers": []any{rig.Config{
 				"name": "hours", "url": s.hours, "probe_query": rig.Config{"nowMS": fmt.Sprint((now + row.clock) * 1000)},
 			}}})
 			if row.slack != nil {
