@@ -214,6 +214,8 @@ func (w *work) explainHeld(s *ExplainedServer, c *farms.Candidate) {
 		return
 	}
 	s.Source, s.AgeSec = f.Source, age(w.query.Now, f.At).Seconds()
+	// Who is not asked again, because another holds it all, has not been measured.
+	s.HeldSec = int64(need.Held(f, c.Farm.Archive).Seconds())
 	if need.begins {
 		goes := "goes on"
 		if s.HeldSec == 0 {
