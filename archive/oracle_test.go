@@ -351,6 +351,7 @@ func FuzzPresetsAgree(f *testing.F) {
 		_, plain, query := splitURL(f, e.URL)
 		f.Add(plain, query)
 	}
+	f.Add("/0", "plAYseek=00000000000000000-000000000")
 	p, list := newParser(f), presets(f)
 	f.Fuzz(func(t *testing.T, plain, query string) {
 		if len(plain) < 2 || plain[0] != '/' || strings.ContainsAny(plain, "\n") {

@@ -125,6 +125,7 @@ func TestFamilies(t *testing.T) {
 		{"playseek_iso_local", "/c?playseek=2025-12-31T06:00:00-2025-12-31T07:00:00", "playseek|c|archive|mpegts|1767132000|1767135600|false"},
 		{"playseek_iso_zones", "/c?playseek=2025-12-30T22:00:00-00:00-2025-12-31T07:00:00+08:00", "playseek|c|archive|mpegts|1767132000|1767135600|false"},
 		{"playseek_empty", "/c?playseek=", "playseek|c|live|mpegts|0|0|false"},
+		{"playseek_seventeen_digits", "/c?playseek=17671320000000000-1767135600", bad},
 		{"playseek_no_dash", "/c?playseek=1767132000", bad},
 		{"playseek_no_time", "/c?playseek=${start}-${end}", bad},
 
