@@ -155,6 +155,7 @@ func TestFamilies(t *testing.T) {
 		// SIPTV
 		{"siptv_token", "/ort/video.m3u8?token=T&utc=1767218400&lutc=1767225600", "siptv-shift|ort|timeshift|hls|1767218400|1767225600|true"},
 		{"siptv_second_question_mark", "/ch/index.m3u8?token=1?utc=1767218400&amp;lutc=1767225600", "siptv-shift|ch|timeshift|hls|1767218400|1767225600|true"},
+		{"siptv_flat_mpd", "/a/ch.mpd?utc=1767218400&lutc=1767225600", "siptv-shift|a/ch|timeshift|dash|1767218400|1767225600|true"},
 		{"siptv_mpegts", "/ch/mpegts?utc=1767218400", "siptv-shift|ch|timeshift|mpegts|1767218400|1767225600|true"},
 		{"siptv_0_is_live", "/ch/index.m3u8?utc=0&lutc=1767225600", "siptv-shift|ch|live|hls|0|0|false"},
 		{"siptv_template", "/ch/index.m3u8?utc=${start}", bad},
