@@ -93,10 +93,7 @@ func (r Request) Target(raw string) (path, query string) {
 		}
 		var text [40]byte
 		written := r.appendSlot(text[:0], s)
-		out = append(out, raw[at:from]...)
-		for missing := len(s.reading.text) - len(written); missing > 0 && s.what == slotStart && allDigits(written); missing-- {
-			out = append(out, '0') // grammars ask for nine digits
-		}
+		out = appendPadding(append(out, raw[at:from]...), s, written)
 		out = appendEscaped(out, written, ":")
 		at = to
 	}
@@ -128,8 +125,9 @@ func (r Request) appendValue(dst []byte, in int, text string) []byte {
 	for _, s := range r.form.all() {
 		if s.reading.in == in {
 			dst = appendEscaped(dst, text[at:s.reading.from], "")
-			var written [40]byte
-			dst = appendEscaped(dst, r.appendSlot(written[:0], s), "")
+			var room [40]byte
+			written := r.appendSlot(room[:0], s)
+			dst = appendEscaped(appendPadding(dst, s, written), written, "")
 			at = s.reading.from + len(s.reading.text)
 		}
 	}
@@ -169,6 +167,18 @@ func (r Request) Redact(raw string) string {
 		}
 	}
 	return raw[:from] + "*" + raw[max(to, end):]
+}
+
+// appendPadding appends the zeros that make a number as long as the one it stands
+// for: grammars ask for nine digits, or ten, or fourteen.
+func appendPadding(dst []byte, s slot, written []byte) []byte {
+	if s.what == slotLength || s.what == slotAgo || !allDigits(written) || !allOf(s.reading.text, isDigit) {
+		return dst
+	}
+	for range len(s.reading.text) - len(written) {
+		dst = append(dst, '0')
+	}
+	return dst
 }
 
 func allDigits(s []byte) bool {

@@ -119,6 +119,7 @@ func FuzzParse(f *testing.F) {
 		{"/hls/c/index.m3u8", "startunix=119&stopunix=35000&duration=0.000000001"},
 		{"/get", "path=%2F&start=2025-12-30T22:00:00.000000001%2B05:30&duration=1h0.5s"},
 		{"/ch/index.m3u8", "start=1767132000000000001&end=9999-12-31T23:59:59Z"},
+		{"/0", "tvdr=00100000000000-1000000000"},
 		{"/timeshift/%/%%/5/2025-12-31 01:30/1", "utc=1?utc=2&amp;utc=3"},
 		{"/x.isml/.m3u8", "dvr_window_length=0.5"},
 		{"/ch/index.m3u8", "start=2026-10-25T02:30:00&end=2026-03-29T02:30:00"},

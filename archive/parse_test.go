@@ -125,6 +125,7 @@ func TestFamilies(t *testing.T) {
 		{"playseek_iso_local", "/c?playseek=2025-12-31T06:00:00-2025-12-31T07:00:00", "playseek|c|archive|mpegts|1767132000|1767135600|false"},
 		{"playseek_iso_zones", "/c?playseek=2025-12-30T22:00:00-00:00-2025-12-31T07:00:00+08:00", "playseek|c|archive|mpegts|1767132000|1767135600|false"},
 		{"playseek_empty", "/c?playseek=", "playseek|c|live|mpegts|0|0|false"},
+		{"playseek_seventeen_digits", "/c?playseek=17671320000000000-1767135600", bad},
 		{"playseek_no_dash", "/c?playseek=1767132000", bad},
 		{"playseek_no_time", "/c?playseek=${start}-${end}", bad},
 
@@ -154,6 +155,7 @@ func TestFamilies(t *testing.T) {
 		// SIPTV
 		{"siptv_token", "/ort/video.m3u8?token=T&utc=1767218400&lutc=1767225600", "siptv-shift|ort|timeshift|hls|1767218400|1767225600|true"},
 		{"siptv_second_question_mark", "/ch/index.m3u8?token=1?utc=1767218400&amp;lutc=1767225600", "siptv-shift|ch|timeshift|hls|1767218400|1767225600|true"},
+		{"siptv_flat_mpd", "/a/ch.mpd?utc=1767218400&lutc=1767225600", "siptv-shift|a/ch|timeshift|dash|1767218400|1767225600|true"},
 		{"siptv_mpegts", "/ch/mpegts?utc=1767218400", "siptv-shift|ch|timeshift|mpegts|1767218400|1767225600|true"},
 		{"siptv_0_is_live", "/ch/index.m3u8?utc=0&lutc=1767225600", "siptv-shift|ch|live|hls|0|0|false"},
 		{"siptv_template", "/ch/index.m3u8?utc=${start}", bad},

@@ -56,6 +56,7 @@ func playseekTime(s, next string) int {
 	for n < len(s) && isDigit(s[n]) {
 		n++
 	}
+	digits := n == 9 || n == 10 || n == 14
 	if n == 14 && strings.HasPrefix(s[n:], "GMT") {
 		n += len("GMT")
 	}
@@ -73,7 +74,7 @@ func playseekTime(s, next string) int {
 		} else if z := n + len(east); z <= len(s) && (hasForm(s[n:z], east) || hasForm(s[n:z], west)) && follows(z) {
 			n = z
 		}
-	} else if n != 9 && n != 10 && n != 14 && n != 14+len("GMT") {
+	} else if !digits {
 		return 0
 	}
 	if !follows(n) {

@@ -6,7 +6,7 @@ import "strings"
 // live URL. Times are Unix seconds; lutc is the viewer's clock and means
 // nothing.
 //
-//	siptv-shift  <channel>[/{index|video|mono|playlist|mpegts|live}[.m3u8|.mpd|.ts]|.m3u8|.ts][/]?utc=<from>[&lutc=<now>]
+//	siptv-shift  <channel>[/{index|video|mono|playlist|mpegts|live}[.m3u8|.mpd|.ts]|.m3u8|.mpd|.ts][/]?utc=<from>[&lutc=<now>]
 func siptvShift(in *input, h *hit) bool {
 	path := in.path
 	if len(path) > 1 {
@@ -22,7 +22,7 @@ func siptvShift(in *input, h *hit) bool {
 	case i > 0 && oneOf(ext, "", "m3u8", "mpd", "ts") && oneOf(stem, "index", "video", "mono", "playlist", "mpegts", "live") &&
 		!strings.HasSuffix(path, "."):
 		channel = path[:i]
-	case oneOf(ext, "m3u8", "ts") && len(path) > len(ext)+1:
+	case oneOf(ext, "m3u8", "mpd", "ts") && len(path) > len(ext)+1:
 		channel = path[:len(path)-len(ext)-1]
 	default:
 		ext = ""

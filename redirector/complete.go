@@ -28,19 +28,24 @@ func (e *Engine) complete(ctx context.Context, w *work, v *view) {
 		if len(open) > 0 && w.query.Now.Before(deadline) {
 			asked = e.ask(w, open)
 		}
-		if opt.Final = asked.Opened+asked.Joined == 0; !opt.Final && known != nil {
-			var poll <-chan time.Time
-			if len(w.query.Others) > 0 {
-				poll = time.After(zonePoll)
-			}
-			select {
-			case <-known.Changed:
-			case <-poll:
-			case <-timer.C:
-				opt.Final = true
-			case <-ctx.Done():
-				opt.Final = true
-			}
+		if opt.Final = asked.Opened+asked.Joined == 0; opt.Final || known == nil && len(w.query.Others) == 0 {
+			continue // nobody is asked, or only now there is somebody to wait for
+		}
+		var changed chan struct{}
+		if known != nil {
+			changed = known.Changed
+		}
+		var poll <-chan time.Time
+		if len(w.query.Others) > 0 {
+			poll = time.After(zonePoll)
+		}
+		select {
+		case <-changed:
+		case <-poll:
+		case <-timer.C:
+			opt.Final = true
+		case <-ctx.Done():
+			opt.Final = true
 		}
 	}
 	w.query.Now = time.Now()

@@ -130,3 +130,31 @@ func TestFarmsInOtherZonesServe(t *testing.T) {
 		}
 	}
 }
+
+// TestFarmsInOtherZonesWithoutTheFirst: nobody of the first zone can be asked.
+func TestFarmsInOtherZonesWithoutTheFirst(t *testing.T) {
+	t.Parallel()
+	tashkent, err := time.LoadLocation("Asia/Tashkent")
+	if err != nil {
+		t.Skip("no time zones here:", err)
+	}
+	start := time.Now().Add(-24 * time.Hour).Truncate(time.Hour)
+	b := rig.NewRecorder(t, "b").In(tashkent).HoldsAll(stretch(start.Unix(), start.Unix()+3600))
+	slow := rig.NewRecorder(t, "slow").In(tashkent).Set(rig.Silent)
+	off := rig.NewRecorder(t, "off")
+	c := scene(
+		rig.Config{"name": "moscow", "timezone": "Europe/Moscow", "servers": []any{rig.Config{"name": "off", "url": off.URL(), "state": "disabled"}}},
+		recordedBy("tashkent", rig.Config{"timezone": "Asia/Tashkent"}, slow, b),
+	)
+	path := "/timeshift/u/p/60/" + start.In(tashkent).Format("2006-01-02:15-04") + "/7.m3u8"
+	sentTo(t, explainAt(t, configFile(t, c), time.Now().Unix(), path), b, path)
+	p := rig.Start(t, c)
+	began := time.Now()
+	if r := p.Get(path); r.StatusCode != 302 || r.Location() != b.URL()+path {
+		t.Errorf("%d to %q %s, want b", r.StatusCode, r.Location(), r.Body)
+	}
+	t.Logf("it took %v", time.Since(began))
+	if n := off.Questions(); n > 0 {
+		t.Errorf("the disabled server was asked %d times", n)
+	}
+}
