@@ -168,6 +168,9 @@ func (d *decision) parent(order []*Farm) *Candidate {
 		d.judgeFarm(f)
 		for at := d.scratch.spans[i].from; at < d.scratch.spans[i].to; at++ {
 			c := &d.scratch.Candidates[at]
+			if d.query.Moves && c.rank&rankAvoided != 0 {
+				continue // its pathway was set aside
+			}
 			if c.Member.Server.ID == d.query.Prior && c.rank != rankNone && c.answer == answerYes {
 				c.Why = WhyKept
 				return c

@@ -15,6 +15,7 @@ type Query struct {
 	Now     time.Time // with a monotonic reading: ages are measured against it
 	Need    Need      // the archive window, nil for live and VoD
 	Steered *Steered  // what operator and feedback say of pathways, nil nothing
+	Moves   bool      // a steering manifest is wanted: what plays can go on elsewhere
 	Others  []Reading // how some farms read the same URL otherwise
 }
 
