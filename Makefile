@@ -3,10 +3,13 @@
 GO       ?= go
 FUZZTIME ?= 20s
 BIN      := bin/pointsman
+# The toolchain of releases: older standard libraries have known vulnerabilities.
+# Where it cannot be had: make package RELEASE_TOOLCHAIN=local
+RELEASE_TOOLCHAIN ?= go1.27.3
 
 .DEFAULT_GOAL := help
 
-.PHONY: help build demo test test-players deps unit fmt lint fuzz bench bench-http bench-memory docs vuln clean
+.PHONY: help build demo test test-players deps unit fmt lint fuzz bench bench-http bench-memory docs vuln package clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F':.*## ' '{printf "  %-14s %s\n", $$1, $$2}'
@@ -55,5 +58,9 @@ docs: ## write docs/configuration.md from the code's comments
 vuln: ## known vulnerabilities in what is called
 	GOTOOLCHAIN=go1.27.3 scripts/vuln.sh
 
+package: ## write dist/: static binaries, Debian packages, OCI image layout
+	rm -rf dist
+	GOTOOLCHAIN=$(RELEASE_TOOLCHAIN) $(GO) run -C deploy/package . -source '$(CURDIR)' -out '$(CURDIR)/dist'
+
 clean: ## remove what was built
-	rm -rf bin test/browser/node_modules
+	rm -rf bin dist test/browser/node_modules
