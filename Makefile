@@ -63,4 +63,4 @@ package: ## write dist/: static binaries, Debian packages, OCI image layout
 	GOTOOLCHAIN=$(RELEASE_TOOLCHAIN) $(GO) run -C deploy/package . -source '$(CURDIR)' -out '$(CURDIR)/dist'
 
 clean: ## remove what was built
-	rm -rf bin dist test/browser/node_modules
+	rm -rf bin dist test/browser/node_modules test/steeringlib/node_modules

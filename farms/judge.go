@@ -27,6 +27,11 @@ type Reading struct {
 	Need    Need
 }
 
+// isChild tells whether the channel, and not the session, says who serves: its
+// segments are where their playlist is. A steering manifest is for the session,
+// also where nothing but the channel's name is known.
+func (q *Query) isChild() bool { return q.Content.Kind == KindChild && !q.Moves }
+
 // Need is the archive window that a viewer asks for, as the core needs it.
 type Need interface {
 	// Asked is the length of the window, as far as it can be recorded by now.

@@ -439,7 +439,7 @@ const sessionCounted = 1
 func (e *Engine) commit(w *work, v *view) {
 	d := &w.decision
 	if d.Server != nil {
-		stays, child := w.query.Prior == d.Server.ID, d.Content.Kind == farms.KindChild
+		stays, child := w.query.Prior == d.Server.ID, d.Content.Kind == farms.KindChild && !w.steer.on
 		counted := uint64(0)
 		switch {
 		case stays && w.counted:

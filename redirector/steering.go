@@ -175,8 +175,9 @@ func (e *Engine) sessionToken(w *work, v *view) {
 	}
 	d := &w.decision
 	token := w.steer.params.Token
-	if !w.steer.on {
-		token, _ = queryValue(w.target.Query, steering.TokenParam)
+	if !w.steer.on && w.target.Query != "" {
+		p := steering.ReadParams(w.target.Query)
+		token = p.Token
 	}
 	if token == "" {
 		return
