@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -298,19 +299,35 @@ func (w *work) orderIDs(v *view) {
 		if at < 0 {
 			continue // its base is not offered
 		}
-		s.clones = append(s.clones, c.Clone)
 		switch {
 		case steered.Pins(c.ID):
 			at = 0
 		case steered.Drains(c.ID), steered.Slow(c.ID):
 			at = len(s.ids)
-		default:
-			at++
+		default: // behind its base and the clones before it
+			for at++; at < len(s.ids) && s.descends(s.ids[at], c.Base); at++ {
+			}
 		}
 		s.ids = append(s.ids, "")
 		copy(s.ids[at+1:], s.ids[at:])
 		s.ids[at] = c.ID
+		s.clones = append(s.clones, c.Clone)
 	}
+}
+
+// descends tells whether a clone of the manifest is made of base, or of a clone
+// of it.
+func (s *steer) descends(id, base string) bool {
+	for range s.clones {
+		i := slices.IndexFunc(s.clones, func(c steering.Clone) bool { return c.ID == id })
+		if i < 0 {
+			return false
+		}
+		if id = s.clones[i].Base; id == base {
+			return true
+		}
+	}
+	return false
 }
 
 // appendSteeringURL appends the absolute URL of the manifest for what the
