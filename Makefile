@@ -17,7 +17,7 @@ help: ## list the targets
 build: ## build bin/pointsman, static
 	CGO_ENABLED=0 $(GO) build -trimpath -o $(BIN) ./cmd/pointsman
 
-demo: build ## three small servers, the redirector and a player page
+demo: build ## three small servers, two redirectors and a page with players
 	$(BIN) demo
 
 test: deps unit ## every test; installs the Debian and npm packages it needs

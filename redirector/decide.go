@@ -37,7 +37,8 @@ type work struct {
 	zones    []zoneReading
 	barred   []*farms.Farm // whose servers would refuse the URL
 	chosen   farms.Choice
-	every    bool // judge every farm: explain
+	asked    []*farms.Server // of explain: whom the decision had asked
+	every    bool            // judge every farm: explain
 }
 
 // begin takes a work from the pool; end gives it back.
@@ -71,7 +72,7 @@ func (e *Engine) decide(ctx context.Context, w *work, v *view, r Request) {
 	w.order = append(w.order[:0], farms.Order(d.Location, d.Session, w.order)...)
 	w.takeZones()
 	e.choose(ctx, w, v)
-	if r.Door == DoorExplain && w.query.Need != nil {
+	if r.Door == DoorExplain && (w.query.Need != nil || len(w.asked) > 0) {
 		e.complete(ctx, w, v)
 	}
 	if w.steer.on {
@@ -325,6 +326,9 @@ func (e *Engine) wait(ctx context.Context, w *work, v *view, known *farms.Known,
 				continue
 			}
 			asked = e.ask(w, c.Ask)
+			if w.decision.Request.Door == DoorExplain {
+				w.asked = append(w.asked, c.Ask...)
+			}
 			opened = opened || asked.Opened > 0
 			opt.Busy = asked.Busy
 		}
