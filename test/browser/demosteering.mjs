@@ -103,6 +103,9 @@ await run(async (demo) => {
   await picture('telephone-dark', 'dark', 360, 740);
 
   await demo.start('s1', 'pathway-start-near');
+  await until('the manifest has near first again', (now) => now.order === 'near far' && now.ttl === '4');
+  await page.click('#steered-reload'); // hls.js itself would stay away from near for five minutes
+  await plays('near');
   await page.reload();
   await demo.until('the address leads back to the steering tab', state, (now) => now.tab === 'steering');
   await until('plays on', (now) => now.steeredState === 'playing' && now.pathway);
