@@ -65,7 +65,9 @@ func TestSteeringDecorateCommand(t *testing.T) {
 			nil,
 		},
 		{"no_session_in_it", "", []string{"-config", file, a.URL() + "/cdn/ch/index.m3u8"}, 0, []string{"#EXTM3U"}, nil},
-		{"standard_input_without_url", rig.StageMultivariant, []string{"-config", file, "-"}, 1, nil, []string{"-url is needed"}},
+		{"standard_input_without_url", rig.StageMultivariant, []string{"-config", file, "-"}, 0, []string{"\n" + a.URL() + "/cdn/low.m3u8\n", `/cs/index.m3u8",`}, nil},
+		{"standard_input_MPD_without_url", rig.StageMPD, []string{"-config", file, "-"}, 0, []string{`serviceLocation="a">` + a.URL() + "/cdn/</BaseURL>", "/cs/manifest.mpd<"}, nil},
+		{"a_path", "", []string{"-config", file, "/ch/index.m3u8"}, 0, []string{"\n" + a.URL() + "/cdn/ch/low.m3u8\n"}, nil},
 		{"url_with_a_URL", "", []string{"-config", file, "-url", "http://x/y", a.URL() + "/cdn/ch/index.m3u8"}, 1, nil, []string{"-url is for"}},
 		{"no_playlist_there", "", []string{"-config", file, a.URL() + "/cdn/gone/index.m3u8"}, 1, nil, []string{"404"}},
 		{"nobody_there", "", []string{"-config", file, "http://127.0.0.1:1/ch/index.m3u8"}, 1, nil, []string{"127.0.0.1:1"}},
@@ -77,7 +79,7 @@ func TestSteeringDecorateCommand(t *testing.T) {
 		{"no_address", "", []string{"-config", file, "-ip", "somebody", a.URL() + "/cdn/ch/index.m3u8"}, 1, nil, []string{"expected an address"}},
 		{"no_location", "", []string{"-config", file, "-ip", "2001:db8::1", a.URL() + "/cdn/ch/index.m3u8"}, 1, nil, []string{"no location"}},
 		{"no_config", "", []string{a.URL() + "/cdn/ch/index.m3u8"}, 2, nil, []string{"-config FILE is needed"}},
-		{"no_public_url", "", []string{"-config", nameless, a.URL() + "/cdn/ch/index.m3u8"}, 1, nil, []string{"steering.public_url is needed"}},
+		{"no_public_url", "", []string{"-config", nameless, a.URL() + "/cdn/ch/index.m3u8"}, 0, []string{`SERVER-URI="http://127.0.0.1:9201/cs/ch/index.m3u8",`}, []string{"steering.public_url is absent"}},
 		{"no_section", "", []string{"-config", without, a.URL() + "/cdn/ch/index.m3u8"}, 1, nil, []string{"no section steering"}},
 	} {
 		t.Run(run.name, func(t *testing.T) {
