@@ -72,9 +72,7 @@ func newCore(doc *config.Document, opt coreOptions) (*core, error) {
 			}
 		},
 		Changed: func(s *farms.Server, h *farms.Health) {
-			up := h.Condition == farms.ConditionUp
-			c.metrics.ServerUp(s.Name, up)
-			if up {
+			if h.Condition == farms.ConditionUp {
 				log.Info().Str("server", s.Name).Str("url", s.URL).Msg("server is up")
 			} else {
 				log.Warn().Str("server", s.Name).Str("url", s.URL).Str("why", h.Reason).Msg("server is down")
@@ -86,6 +84,9 @@ func newCore(doc *config.Document, opt coreOptions) (*core, error) {
 		Prober: c.board, Log: log, Decisions: opt.decisions, Metrics: c.metrics, Alarms: c.alarms,
 		Fetcher: manifests{c.client}, SaveOverrides: opt.saveOverrides, SavePathways: opt.savePathways,
 	})
+	for kind, results := range probe.Results() {
+		c.metrics.Expect(kind, results)
+	}
 	c.metrics.Observe(c.engine)
 	if err := c.swap(doc, 1); err != nil {
 		return nil, err
@@ -149,7 +150,8 @@ func edgeSettings(doc *config.Document) (*redirector.Settings, error) {
 	set := &redirector.Settings{
 		URIPath: strings.TrimSuffix(r.URIPath, "/"), ChannelGroup: r.ChannelRegexIndex, SessionKeys: r.SessionKey,
 		Clients: clients, HealthPath: doc.Core.HealthPath, DecisionTimeout: r.DecisionTimeout,
-		Zones: zones(doc), LogDecisions: doc.Log.Decisions, Redact: doc.Log.RedactedNames(),
+		Zones: zones(doc), LogDecisions: doc.Log.Decisions, LogSample: doc.Log.Sample,
+		MaskAddresses: doc.Log.MaskAddresses, Redact: doc.Log.RedactedNames(),
 	}
 	if set.Archive, err = archiveParser(&doc.Archive); err != nil {
 		return nil, err
