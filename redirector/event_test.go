@@ -149,6 +149,28 @@ func TestAddressesAreMasked(t *testing.T) {
 	})
 }
 
+func TestMaskedText(t *testing.T) {
+	t.Parallel()
+	in(t, func(t *testing.T) {
+		for _, mask := range []bool{false, true} {
+			s := newStageOf(t, stageSpec(t, "weight a"), func(set *Settings) { set.MaskAddresses = mask })
+			for text, want := range map[string]string{
+				"http: TLS handshake error from 203.0.113.77:4711: EOF":          "http: TLS handshake error from 203.0.113.0:4711: EOF",
+				"http: panic serving [2001:db8:1:2:3::9]:80: x":                  "http: panic serving [2001:db8:1::]:80: x",
+				"read 203.0.113.77, twice ::ffff:203.0.113.78 and 2001:db8::1:2": "read 203.0.113.0, twice 203.0.113.0 and 2001:db8::",
+				"http: 1.2 12:30 nothing":                                        "http: 1.2 12:30 nothing",
+			} {
+				if !mask {
+					want = text
+				}
+				if got := s.e.Masked(text); got != want {
+					t.Errorf("mask %v: %q is %q, want %q", mask, text, got, want)
+				}
+			}
+		}
+	})
+}
+
 // FuzzAppendText: what is appended is JSON of what clip leaves, within its bound.
 func FuzzAppendText(f *testing.F) {
 	for _, s := range []string{"", "plain", "a\"b\\c", "\x00\x1f\x7f", "é\u2028𝄞", "\xff\xf0\x9d", "<&>"} {

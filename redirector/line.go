@@ -2,6 +2,7 @@ package redirector
 
 import (
 	"net/netip"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -102,4 +103,23 @@ func (s *Settings) logged(a netip.Addr) netip.Addr {
 		return netip.Addr{} // never: the bits are within both families
 	}
 	return p.Addr()
+}
+
+// Masked returns a text in which words that are addresses, with a port or without,
+// are masked as the log's lines are: with log.mask_addresses, else not at all.
+func (e *Engine) Masked(text string) string {
+	v := e.view.Load()
+	if v == nil || !v.set.MaskAddresses {
+		return text
+	}
+	words := strings.Split(text, " ")
+	for i, word := range words {
+		bare := strings.TrimRight(word, ":,.")
+		if a, err := netip.ParseAddrPort(bare); err == nil {
+			words[i] = netip.AddrPortFrom(v.set.logged(a.Addr().Unmap()), a.Port()).String() + word[len(bare):]
+		} else if a, err := netip.ParseAddr(bare); err == nil {
+			words[i] = v.set.logged(a.Unmap()).String() + word[len(bare):]
+		}
+	}
+	return strings.Join(words, " ")
 }

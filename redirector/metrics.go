@@ -25,6 +25,7 @@ type Metrics struct {
 	generation prometheus.Gauge
 	reloadOK   prometheus.Gauge
 	reloadTime prometheus.Gauge
+	reopenOK   prometheus.Gauge
 	lost       prometheus.Counter
 	unsampled  prometheus.Counter
 	flooded    prometheus.Counter
@@ -67,6 +68,9 @@ func NewMetrics(version, revision string) *Metrics {
 		reloadTime: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "pointsman_config_last_reload_success_timestamp_seconds", Help: "When the configuration in force was taken.",
 		}),
+		reopenOK: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "pointsman_log_last_reopen_successful", Help: "1 when log.decisions_file could be opened the last time, 0 when the file before goes on.",
+		}),
 		lost: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "pointsman_log_lines_lost_total", Help: "Log lines that a sink did not take: it blocked until the buffer was full, or failed.",
 		}),
@@ -75,12 +79,13 @@ func NewMetrics(version, revision string) *Metrics {
 		Name: "pointsman_log_lines_left_out_total", Help: "Lines of decisions that were not written: not in the sample (log.sample), or in a flood of refusals.",
 	}, []string{"cause"})
 	m.unsampled, m.flooded = leftOut.WithLabelValues("sample"), leftOut.WithLabelValues("flood")
+	m.Reopened(true)
 	build := prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "pointsman_build_info", Help: "Always 1; the labels say what runs.",
 	}, []string{"version", "revision"})
 	build.WithLabelValues(version, revision).Set(1)
 	r.MustRegister(m.decisions, m.servers, m.lookups, m.waited, m.probes, m.probeTime, m.alarm, m.generation,
-		m.reloadOK, m.reloadTime, m.lost, leftOut, build,
+		m.reloadOK, m.reloadTime, m.reopenOK, m.lost, leftOut, build,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
@@ -150,6 +155,9 @@ func (m *Metrics) Reloaded(ok bool, generation uint64, now time.Time) {
 		m.reloadTime.Set(float64(now.Unix()))
 	}
 }
+
+// Reopened notes whether log.decisions_file could be opened.
+func (m *Metrics) Reopened(ok bool) { m.reopenOK.Set(oneIf(ok)) }
 
 // LinesLost counts log lines that a sink did not take.
 func (m *Metrics) LinesLost(n int) { m.lost.Add(float64(n)) }

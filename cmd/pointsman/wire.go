@@ -39,6 +39,7 @@ type core struct {
 // coreOptions are what a core needs beside a document.
 type coreOptions struct {
 	log, decisions zerolog.Logger
+	metrics        *redirector.Metrics                // nil: they are made
 	saveOverrides  func(farms.Overrides) error        // may be nil
 	savePathways   func(farms.PathwayOverrides) error // may be nil
 	keep           bool                               // see core.keep
@@ -48,7 +49,10 @@ type coreOptions struct {
 // start; the probes begin with board.Start.
 func newCore(doc *config.Document, opt coreOptions) (*core, error) {
 	version, revision := buildVersion()
-	c := &core{metrics: redirector.NewMetrics(version, revision), keep: opt.keep}
+	c := &core{metrics: opt.metrics, keep: opt.keep}
+	if c.metrics == nil {
+		c.metrics = redirector.NewMetrics(version, revision)
+	}
 	log := opt.log
 	c.alarms = redirector.NewAlarms(log, c.metrics.Alarm)
 	agent := doc.Probe.UserAgent
@@ -219,15 +223,14 @@ func setLogFormat() {
 	zerolog.TimestampFunc = func() time.Time { return time.Now().UTC() }
 }
 
-// newLog makes the operation's logger and the decisions' one over the same
-// sink.
-func newLog(sink io.Writer, level config.Level) (log, decisions zerolog.Logger) {
-	base := zerolog.New(sink)
+// newLog makes the operation's logger over sink, and that of the decisions over
+// theirs.
+func newLog(sink, decisionSink io.Writer, level config.Level) (log, decisions zerolog.Logger) {
 	l, err := zerolog.ParseLevel(string(level))
 	if err != nil {
 		l = zerolog.InfoLevel // the configuration's validation knows no other words
 	}
 	// A decision is an event of its own, whatever the level of the rest, and
 	// carries its own time.
-	return base.With().Timestamp().Logger().Level(l), base
+	return zerolog.New(sink).With().Timestamp().Logger().Level(l), zerolog.New(decisionSink)
 }
