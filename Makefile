@@ -6,7 +6,7 @@ BIN      := bin/pointsman
 
 .DEFAULT_GOAL := help
 
-.PHONY: help build demo test test-players deps unit fmt lint fuzz bench bench-http bench-memory docs vuln clean
+.PHONY: help build demo test test-players deps unit fmt lint fuzz bench bench-http bench-memory bench-series docs vuln clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F':.*## ' '{printf "  %-14s %s\n", $$1, $$2}'
@@ -48,6 +48,9 @@ bench-http: deps ## CPU per request beside a bare handler and nginx, in one run
 
 bench-memory: ## resident memory with 100,000 prefixes, 1,000 servers, 10,000 channels
 	$(GO) test -run TestMemory -count=1 -v ./test
+
+bench-series: ## a million random channels, addresses and user agents make no metric series
+	POINTSMAN_SERIES=1000000 $(GO) test -run TestMetricSeriesStayTheSame -count=1 -v ./test
 
 docs: ## write docs/configuration.md from the code's comments
 	$(GO) test ./farms/config -run TestReference -update
