@@ -9,7 +9,7 @@ RELEASE_TOOLCHAIN ?= go1.27.3
 
 .DEFAULT_GOAL := help
 
-.PHONY: help build demo test test-players deps unit fmt lint fuzz bench bench-http bench-memory docs vuln package clean
+.PHONY: help build demo test test-players deps unit fmt lint fuzz bench bench-http bench-memory bench-series docs vuln package clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F':.*## ' '{printf "  %-14s %s\n", $$1, $$2}'
@@ -51,6 +51,9 @@ bench-http: deps ## CPU per request beside a bare handler and nginx, in one run
 
 bench-memory: ## resident memory with 100,000 prefixes, 1,000 servers, 10,000 channels
 	$(GO) test -run TestMemory -count=1 -v ./test
+
+bench-series: ## a million random channels, addresses and user agents make no metric series
+	POINTSMAN_SERIES=1000000 $(GO) test -run TestMetricSeriesStayTheSame -count=1 -v ./test
 
 docs: ## write docs/configuration.md from the code's comments
 	$(GO) test ./farms/config -run TestReference -update

@@ -88,7 +88,7 @@ func benchEngine(tb testing.TB, spec *farms.Spec) *Engine {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	e.Swap(t, &Settings{Clients: clients, Archive: dialects, DecisionTimeout: time.Second, HealthPath: "/.pointsman/health"})
+	e.Swap(t, &Settings{Clients: clients, Archive: dialects, DecisionTimeout: time.Second, HealthPath: "/.pointsman/health", LogSample: 1})
 	return e
 }
 

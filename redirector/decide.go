@@ -39,7 +39,22 @@ type work struct {
 	chosen   farms.Choice
 	asked    []*farms.Server // of explain: whom the decision had asked
 	every    bool            // judge every farm: explain
+	lookup   lookup
 }
+
+// lookup is what was found of a decision's content in what is remembered.
+type lookup uint8
+
+// The lookups. Their words are an interface: append, never rename.
+const (
+	lookupNone    lookup = iota // nobody's answer was wanted
+	lookupHit                   // all that was wanted was known
+	lookupRefresh               // it was, and somebody is asked anew meanwhile
+	lookupMiss                  // a server had to be asked first
+	lookupCount
+)
+
+var lookupNames = [lookupCount]string{lookupHit: "hit", lookupRefresh: "refresh", lookupMiss: "miss"}
 
 // begin takes a work from the pool; end gives it back.
 func (e *Engine) begin() *work {
@@ -270,10 +285,12 @@ func (e *Engine) choose(ctx context.Context, w *work, v *view) {
 	opt := farms.Options{Every: w.every, Widen: w.steer.on}
 	known := e.prober.Content(w.query.Content)
 	c := farms.Choose(w.order, &w.query, &w.world, &v.table.Rules, opt, &w.scratch)
-	if c.Chosen == nil || len(c.Ask) > 0 {
+	missed := len(c.Ask) > 0
+	if c.Chosen == nil || missed {
 		c = e.wait(ctx, w, v, known, c)
 	}
 	w.chosen = c
+	w.lookup = w.lookedUp(missed)
 	if c.Chosen != nil && w.query.Content.Kind != farms.KindChild {
 		if len(c.Refresh) > 0 {
 			e.ask(w, c.Refresh)
@@ -283,6 +300,20 @@ func (e *Engine) choose(ctx context.Context, w *work, v *view) {
 			content = z.content
 		}
 		e.prober.Touch(content, w.query.Now)
+	}
+}
+
+// lookedUp tells what the choice found.
+func (w *work) lookedUp(missed bool) lookup {
+	switch c := &w.chosen; {
+	case missed:
+		return lookupMiss
+	case w.query.Content.Kind == farms.KindChild, c.Chosen != nil && c.Chosen.Farm.Assume:
+		return lookupNone
+	case len(c.Refresh) > 0:
+		return lookupRefresh
+	default:
+		return lookupHit
 	}
 }
 
@@ -463,5 +494,5 @@ func (e *Engine) commit(w *work, v *view) {
 		}
 		e.alarmChoice(w)
 	}
-	v.counters.count(d)
+	v.counters.count(d, w.lookup)
 }

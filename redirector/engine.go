@@ -46,6 +46,7 @@ type Engine struct {
 	draining   atomic.Bool // readiness is off: we are going down
 	start      time.Time
 	clock      logClock
+	floods     []flood // by reason
 	works      sync.Pool
 
 	overrideMu    sync.Mutex // one change of the overrides at a time
@@ -60,6 +61,7 @@ type view struct {
 	set      *Settings
 	channel  channelRule
 	redact   secretNames
+	sampled  string // see sampleText
 	loads    map[farms.ServerID]*load
 	counters *tableCounters
 	served   []zerolog.Logger                // see servedLines
@@ -95,6 +97,7 @@ func New(opt Options) *Engine {
 		sessions: newMemory(sessionBits, now), evidence: newMemory(evidenceBits, now), start: now,
 		saveOverrides: opt.SaveOverrides, savePathways: opt.SavePathways, fetcher: opt.Fetcher,
 	}
+	e.floods = make([]flood, len(statusOf))
 	e.works.New = func() any { return new(work) }
 	e.overrides.Store(&farms.Overrides{})
 	e.pathways.Store(&farms.PathwayOverrides{})
@@ -107,7 +110,7 @@ func (e *Engine) Swap(t *farms.Table, set *Settings) {
 	old := e.view.Load()
 	v := &view{
 		table: t, set: set, channel: newChannelRule(set.ChannelRegex, set.ChannelGroup),
-		redact: newSecretNames(set.Redact), loads: make(map[farms.ServerID]*load, len(t.Servers)),
+		redact: newSecretNames(set.Redact), sampled: sampleText(set.LogSample), loads: make(map[farms.ServerID]*load, len(t.Servers)),
 	}
 	for _, s := range t.Servers {
 		l := &load{}

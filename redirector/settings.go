@@ -36,6 +36,8 @@ type Settings struct {
 	DecisionTimeout time.Duration
 	ReturnEvidence  ReturnEvidence
 	LogDecisions    bool
+	LogSample       float64  // part of the decisions that are logged, refusals apart; 1 all
+	MaskAddresses   bool     // addresses of viewers are logged as their networks
 	Redact          []string // query names whose values are not logged, lower case
 }
 

@@ -31,7 +31,7 @@ func (e *Engine) serveViewer(rw http.ResponseWriter, r *http.Request) {
 	default:
 		answer(rw, d)
 	}
-	if v.set.LogDecisions {
+	if e.logs(&w.decision, v) {
 		e.record(&w.decision, v)
 	}
 }

@@ -12,6 +12,7 @@ need ffmpeg ffmpeg
 need chromium chromium
 need node nodejs
 need npm npm
+need promtool prometheus
 
 if [ ${#missing[@]} -gt 0 ]; then
   if [ "$(id -u)" != 0 ] || ! command -v apt-get >/dev/null 2>&1; then
@@ -30,7 +31,8 @@ if [ ${#missing[@]} -gt 0 ]; then
       wanted+=("$package")
     fi
   done
-  # In runlevel 1 no service is started: the tests run an nginx of their own.
+  # In runlevel 1 no service is started: the tests run an nginx of their own, and
+  # of Prometheus the tool that checks rules.
   RUNLEVEL=1 DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${wanted[@]}" >/dev/null
 fi
 

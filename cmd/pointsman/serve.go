@@ -25,10 +25,11 @@ import (
 
 const serveText = `Answers viewers on core.port (9201) and the operator on admin.port (9202).
 
-SIGHUP loads the configuration again; a bad one changes nothing but a log line, a
-gauge and the alarm config_refused. SIGTERM and SIGINT switch readiness off, wait
+SIGHUP loads the configuration again and opens log.decisions_file anew; a bad one
+changes nothing but a log line, a gauge and the alarm config_refused. SIGTERM and SIGINT switch readiness off, wait
 core.drain_delay_sec, finish the requests under way and exit 0.
-The log goes to standard error, one JSON object a line.`
+The log goes to standard error, one JSON object a line; decisions go to
+log.decisions_file where there is one.`
 
 func serve(args []string, s streams) int {
 	fs := flags("serve", "-config FILE", serveText, s)
@@ -73,9 +74,10 @@ type service struct {
 	generation uint64
 	stamp      string
 
-	core  *core
-	log   zerolog.Logger
-	state stateDir
+	core      *core
+	log       zerolog.Logger
+	decisions *decisionLog
+	state     stateDir
 }
 
 // run serves until ctx ends.
@@ -83,22 +85,26 @@ func (svc *service) run(ctx context.Context, sink io.Writer, findings []config.F
 	hangups := make(chan os.Signal, 1)
 	signal.Notify(hangups, syscall.SIGHUP) // first of all: it would end the process otherwise
 	defer signal.Stop(hangups)
-	var metrics *redirector.Metrics
-	buffer := redirector.NewLogBuffer(sink, func(lines int) { metrics.LinesLost(lines) })
+	metrics := redirector.NewMetrics(buildVersion())
+	buffer := redirector.NewLogBuffer(sink, metrics.LinesLost)
 	defer buffer.Close()
-	log, decisions := newLog(buffer, svc.doc.Log.Level)
+	svc.decisions = newDecisionLog(buffer, metrics.LinesLost)
+	defer svc.decisions.close()
+	if err := svc.decisions.open(svc.doc.Log.DecisionsFile); err != nil {
+		return err
+	}
+	log, decisions := newLog(buffer, svc.decisions, svc.doc.Log.Level)
 	svc.log, svc.state = log, stateDir(svc.doc.Core.StateDir)
 	for _, f := range findings {
 		log.Warn().Str("path", f.Path).Str("finding", f.Message).Msg("configuration warning")
 	}
 	prepared := svc.state.prepare() // before the first file in it is made
 	c, err := newCore(svc.doc, coreOptions{
-		log: log, decisions: decisions, saveOverrides: svc.saveOverrides, savePathways: svc.savePathways, keep: true,
+		log: log, decisions: decisions, metrics: metrics, saveOverrides: svc.saveOverrides, savePathways: svc.savePathways, keep: true,
 	})
 	if err != nil {
 		return err
 	}
-	metrics = c.metrics
 	svc.doc = withoutTable(svc.doc)
 	svc.started = svc.doc
 	svc.core, svc.generation, svc.stamp = c, 1, svc.fileStamp()
@@ -113,7 +119,7 @@ func (svc *service) run(ctx context.Context, sink io.Writer, findings []config.F
 	defer cancel()
 	c.board.Start(loops)
 	var background sync.WaitGroup
-	for _, loop := range []func(context.Context){svc.saveLoop, svc.hangupLoop(hangups), svc.watchLoop, svc.alarmLoop, listeners.certificateLoop(log)} {
+	for _, loop := range []func(context.Context){svc.saveLoop, svc.hangupLoop(hangups), svc.watchLoop, svc.alarmLoop, svc.leftOutLoop, listeners.certificateLoop(log)} {
 		background.Go(func() { loop(loops) })
 	}
 	failed := listeners.serve()
@@ -232,6 +238,14 @@ func (svc *service) alarmLoop(ctx context.Context) {
 	}
 }
 
+// leftOutLoop tells every second what the log had no place for.
+func (svc *service) leftOutLoop(ctx context.Context) {
+	for sleep(ctx, time.Second) {
+		svc.core.engine.TellLeftOut(time.Now())
+	}
+	svc.core.engine.TellLeftOut(time.Now())
+}
+
 // hangupLoop reloads on every SIGHUP.
 func (svc *service) hangupLoop(hangups <-chan os.Signal) func(context.Context) {
 	return func(ctx context.Context) {
@@ -272,6 +286,7 @@ func (svc *service) reload(force bool) error {
 	defer svc.mu.Unlock()
 	svc.stamp = svc.fileStamp()
 	err := svc.tryReload(force)
+	svc.reopen()
 	debug.FreeOSMemory() // what a large document leaves behind is more than all that runs
 	svc.core.metrics.Reloaded(err == nil, svc.generation, time.Now())
 	if err != nil {
@@ -282,6 +297,16 @@ func (svc *service) reload(force bool) error {
 	svc.core.alarms.Clear(redirector.AlarmConfigRefused)
 	svc.log.Info().Uint64("generation", svc.generation).Msg("configuration loaded")
 	return nil
+}
+
+// reopen opens log.decisions_file of the configuration in force anew, for whoever
+// moved the one before away.
+func (svc *service) reopen() {
+	err := svc.decisions.open(svc.doc.Log.DecisionsFile)
+	svc.core.metrics.Reopened(err == nil)
+	if err != nil {
+		svc.log.Error().Err(err).Msg("decisions go on to the file before")
+	}
 }
 
 func (svc *service) tryReload(force bool) error {

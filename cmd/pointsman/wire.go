@@ -39,6 +39,7 @@ type core struct {
 // coreOptions are what a core needs beside a document.
 type coreOptions struct {
 	log, decisions zerolog.Logger
+	metrics        *redirector.Metrics                // nil: they are made
 	saveOverrides  func(farms.Overrides) error        // may be nil
 	savePathways   func(farms.PathwayOverrides) error // may be nil
 	keep           bool                               // see core.keep
@@ -48,7 +49,10 @@ type coreOptions struct {
 // start; the probes begin with board.Start.
 func newCore(doc *config.Document, opt coreOptions) (*core, error) {
 	version, revision := buildVersion()
-	c := &core{metrics: redirector.NewMetrics(version, revision), keep: opt.keep}
+	c := &core{metrics: opt.metrics, keep: opt.keep}
+	if c.metrics == nil {
+		c.metrics = redirector.NewMetrics(version, revision)
+	}
 	log := opt.log
 	c.alarms = redirector.NewAlarms(log, c.metrics.Alarm)
 	agent := doc.Probe.UserAgent
@@ -72,9 +76,7 @@ func newCore(doc *config.Document, opt coreOptions) (*core, error) {
 			}
 		},
 		Changed: func(s *farms.Server, h *farms.Health) {
-			up := h.Condition == farms.ConditionUp
-			c.metrics.ServerUp(s.Name, up)
-			if up {
+			if h.Condition == farms.ConditionUp {
 				log.Info().Str("server", s.Name).Str("url", s.URL).Msg("server is up")
 			} else {
 				log.Warn().Str("server", s.Name).Str("url", s.URL).Str("why", h.Reason).Msg("server is down")
@@ -86,6 +88,9 @@ func newCore(doc *config.Document, opt coreOptions) (*core, error) {
 		Prober: c.board, Log: log, Decisions: opt.decisions, Metrics: c.metrics, Alarms: c.alarms,
 		Fetcher: manifests{c.client}, SaveOverrides: opt.saveOverrides, SavePathways: opt.savePathways,
 	})
+	for kind, results := range probe.Results() {
+		c.metrics.Expect(kind, results)
+	}
 	c.metrics.Observe(c.engine)
 	if err := c.swap(doc, 1); err != nil {
 		return nil, err
@@ -149,7 +154,8 @@ func edgeSettings(doc *config.Document) (*redirector.Settings, error) {
 	set := &redirector.Settings{
 		URIPath: strings.TrimSuffix(r.URIPath, "/"), ChannelGroup: r.ChannelRegexIndex, SessionKeys: r.SessionKey,
 		Clients: clients, HealthPath: doc.Core.HealthPath, DecisionTimeout: r.DecisionTimeout,
-		Zones: zones(doc), LogDecisions: doc.Log.Decisions, Redact: doc.Log.RedactedNames(),
+		Zones: zones(doc), LogDecisions: doc.Log.Decisions, LogSample: doc.Log.Sample,
+		MaskAddresses: doc.Log.MaskAddresses, Redact: doc.Log.RedactedNames(),
 	}
 	if set.Archive, err = archiveParser(&doc.Archive); err != nil {
 		return nil, err
@@ -217,15 +223,14 @@ func setLogFormat() {
 	zerolog.TimestampFunc = func() time.Time { return time.Now().UTC() }
 }
 
-// newLog makes the operation's logger and the decisions' one over the same
-// sink.
-func newLog(sink io.Writer, level config.Level) (log, decisions zerolog.Logger) {
-	base := zerolog.New(sink)
+// newLog makes the operation's logger over sink, and that of the decisions over
+// theirs.
+func newLog(sink, decisionSink io.Writer, level config.Level) (log, decisions zerolog.Logger) {
 	l, err := zerolog.ParseLevel(string(level))
 	if err != nil {
 		l = zerolog.InfoLevel // the configuration's validation knows no other words
 	}
 	// A decision is an event of its own, whatever the level of the rest, and
 	// carries its own time.
-	return base.With().Timestamp().Logger().Level(l), base
+	return zerolog.New(sink).With().Timestamp().Logger().Level(l), zerolog.New(decisionSink)
 }
