@@ -72,6 +72,7 @@ type service struct {
 	doc        *config.Document // in force
 	generation uint64
 	stamp      string
+	loaded     time.Time // when doc was
 
 	core  *core
 	log   zerolog.Logger
@@ -102,6 +103,7 @@ func (svc *service) run(ctx context.Context, sink io.Writer, findings []config.F
 	svc.doc = withoutTable(svc.doc)
 	svc.started = svc.doc
 	svc.core, svc.generation, svc.stamp = c, 1, svc.fileStamp()
+	svc.loaded = time.Now()
 	c.metrics.Reloaded(true, svc.generation, time.Now())
 	svc.restore(prepared)
 
@@ -113,7 +115,7 @@ func (svc *service) run(ctx context.Context, sink io.Writer, findings []config.F
 	defer cancel()
 	c.board.Start(loops)
 	var background sync.WaitGroup
-	for _, loop := range []func(context.Context){svc.saveLoop, svc.hangupLoop(hangups), svc.watchLoop, svc.alarmLoop, listeners.certificateLoop(log)} {
+	for _, loop := range []func(context.Context){svc.saveLoop, svc.hangupLoop(hangups), svc.watchLoop, svc.alarmLoop, c.hooks.notifier.Run, listeners.certificateLoop(log)} {
 		background.Go(func() { loop(loops) })
 	}
 	failed := listeners.serve()
@@ -228,8 +230,22 @@ func (svc *service) noteState(err error) {
 
 func (svc *service) alarmLoop(ctx context.Context) {
 	for sleep(ctx, time.Second) {
-		svc.core.alarms.Expire(time.Now())
+		now := time.Now()
+		svc.core.engine.Watch(now)
+		svc.core.alarms.Assess(redirector.AlarmConfigTooOld, svc.tooOld(now), now)
 	}
+}
+
+// tooOld finds out whether the configuration in force was loaded too long ago.
+func (svc *service) tooOld(now time.Time) []redirector.Finding {
+	svc.mu.Lock()
+	defer svc.mu.Unlock()
+	most := svc.doc.Alarms.ConfigMaxAge
+	if most == 0 || now.Sub(svc.loaded) <= most {
+		return nil
+	}
+	return []redirector.Finding{{Detail: fmt.Sprintf("the configuration in force was last loaded at %s, more than %v ago (alarms.config_max_age_sec)",
+		svc.loaded.UTC().Format(time.RFC3339), most)}}
 }
 
 // hangupLoop reloads on every SIGHUP.
@@ -306,6 +322,7 @@ func (svc *service) tryReload(force bool) error {
 		return err
 	}
 	svc.generation++
+	svc.loaded = time.Now()
 	svc.doc = withoutTable(doc)
 	return nil
 }
