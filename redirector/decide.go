@@ -492,7 +492,7 @@ func (e *Engine) commit(w *work, v *view) {
 		if d.Request.Method == "GET" && !w.steer.on {
 			e.takeEvidence(w, v)
 		}
-		e.alarmChoice(w)
 	}
+	e.alarmChoice(w, v)
 	v.counters.count(d, w.lookup)
 }

@@ -42,6 +42,7 @@ type Engine struct {
 	decorating atomic.Int64 // fetches under way
 	sessions   *memory
 	evidence   *memory
+	sense      *sense
 	waiting    atomic.Int64
 	draining   atomic.Bool // readiness is off: we are going down
 	start      time.Time
@@ -94,7 +95,7 @@ func New(opt Options) *Engine {
 	now := time.Now()
 	e := &Engine{
 		prober: opt.Prober, log: opt.Log, decisions: opt.Decisions, metrics: opt.Metrics, alarms: opt.Alarms,
-		sessions: newMemory(sessionBits, now), evidence: newMemory(evidenceBits, now), start: now,
+		sessions: newMemory(sessionBits, now), evidence: newMemory(evidenceBits, now), sense: newSense(), start: now,
 		saveOverrides: opt.SaveOverrides, savePathways: opt.SavePathways, fetcher: opt.Fetcher,
 	}
 	e.floods = make([]flood, len(statusOf))
@@ -152,6 +153,7 @@ func (e *Engine) Swap(t *farms.Table, set *Settings) {
 		v.steered = servedLines(e.decisions, t, DoorSteering, http.StatusOK)
 	}
 	e.view.Store(v)
+	e.sense.follow(set)
 	if old != nil {
 		e.metrics.forget(old.table, t)
 	}

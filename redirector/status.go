@@ -16,6 +16,7 @@ type Status struct {
 	Ready      bool             `json:"ready"`
 	Time       time.Time        `json:"time"`
 	Alarms     []AlarmOn        `json:"alarms"`
+	Advices    []Advice         `json:"advices"`
 	Known      int              `json:"known_contents"`
 	Farms      []StatusFarm     `json:"farms"`
 	Locations  []StatusLocation `json:"locations"`
@@ -55,6 +56,7 @@ func (e *Engine) Status(now time.Time) Status {
 		Generation: t.Generation, Ready: e.Ready(), Time: now.UTC(), Alarms: e.alarms.On(), Known: known,
 		Farms: []StatusFarm{}, Locations: []StatusLocation{},
 	}
+	out.Advices = advices(out.Alarms)
 	overrides := *e.overrides.Load()
 	for _, f := range t.Farms {
 		sf := StatusFarm{Name: f.Name, Policy: f.Policy.String(), Servers: []StatusServer{}}
@@ -116,7 +118,7 @@ th, td { text-align: left; padding: .3rem .6rem; border-bottom: 1px solid color-
 </style></head><body>
 <h1>Pointsman {{if .Ready}}is ready{{else}}is not ready{{end}}</h1>
 <p>Generation {{.Generation}}, {{.Known}} known contents, {{.Time.Format "2006-01-02 15:04:05 MST"}}.</p>
-{{range .Alarms}}<p role="alert"><strong>Alarm {{.Code}}</strong> since {{.Since.UTC.Format "15:04:05 MST"}}: {{.Detail}}</p>
+{{range .Alarms}}<p role="alert"><strong>Alarm {{.Code}}{{with .Subject}} {{.}}{{end}}</strong> ({{.Severity}}) since {{.Since.UTC.Format "15:04:05 MST"}}: {{.Detail}}{{with .Config}}<br>This would mend it: <code>{{.}}</code>{{end}}</p>
 {{else}}<p>No alarm is on.</p>
 {{end}}
 {{range .Farms}}<h2>Farm {{.Name}}</h2><div class="wrap"><table>

@@ -73,6 +73,7 @@ type service struct {
 	doc        *config.Document // in force
 	generation uint64
 	stamp      string
+	loaded     time.Time // when doc was
 
 	core      *core
 	log       zerolog.Logger
@@ -108,6 +109,7 @@ func (svc *service) run(ctx context.Context, sink io.Writer, findings []config.F
 	svc.doc = withoutTable(svc.doc)
 	svc.started = svc.doc
 	svc.core, svc.generation, svc.stamp = c, 1, svc.fileStamp()
+	svc.loaded = time.Now()
 	c.metrics.Reloaded(true, svc.generation, time.Now())
 	svc.restore(prepared)
 
@@ -119,7 +121,7 @@ func (svc *service) run(ctx context.Context, sink io.Writer, findings []config.F
 	defer cancel()
 	c.board.Start(loops)
 	var background sync.WaitGroup
-	for _, loop := range []func(context.Context){svc.saveLoop, svc.hangupLoop(hangups), svc.watchLoop, svc.alarmLoop, svc.leftOutLoop, listeners.certificateLoop(log)} {
+	for _, loop := range []func(context.Context){svc.saveLoop, svc.hangupLoop(hangups), svc.watchLoop, svc.alarmLoop, svc.leftOutLoop, c.hooks.notifier.Run, listeners.certificateLoop(log)} {
 		background.Go(func() { loop(loops) })
 	}
 	failed := listeners.serve()
@@ -234,7 +236,9 @@ func (svc *service) noteState(err error) {
 
 func (svc *service) alarmLoop(ctx context.Context) {
 	for sleep(ctx, time.Second) {
-		svc.core.alarms.Expire(time.Now())
+		now := time.Now()
+		svc.core.engine.Watch(now)
+		svc.core.alarms.Assess(redirector.AlarmConfigTooOld, svc.tooOld(now), now)
 	}
 }
 
@@ -244,6 +248,18 @@ func (svc *service) leftOutLoop(ctx context.Context) {
 		svc.core.engine.TellLeftOut(time.Now())
 	}
 	svc.core.engine.TellLeftOut(time.Now())
+}
+
+// tooOld finds out whether the configuration in force was loaded too long ago.
+func (svc *service) tooOld(now time.Time) []redirector.Finding {
+	svc.mu.Lock()
+	defer svc.mu.Unlock()
+	most := svc.doc.Alarms.ConfigMaxAge
+	if most == 0 || now.Sub(svc.loaded) <= most {
+		return nil
+	}
+	return []redirector.Finding{{Detail: fmt.Sprintf("the configuration in force was last loaded at %s, more than %v ago (alarms.config_max_age_sec)",
+		svc.loaded.UTC().Format(time.RFC3339), most)}}
 }
 
 // hangupLoop reloads on every SIGHUP.
@@ -331,6 +347,7 @@ func (svc *service) tryReload(force bool) error {
 		return err
 	}
 	svc.generation++
+	svc.loaded = time.Now()
 	svc.doc = withoutTable(doc)
 	return nil
 }

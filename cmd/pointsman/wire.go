@@ -31,6 +31,7 @@ type core struct {
 	metrics *redirector.Metrics
 	alarms  *redirector.Alarms
 	client  *fetch.Client
+	hooks   *webhooks
 
 	keep    bool           // keys that do not exist are made and kept
 	ownKeys *steering.Ring // where no file keeps them
@@ -55,6 +56,7 @@ func newCore(doc *config.Document, opt coreOptions) (*core, error) {
 	}
 	log := opt.log
 	c.alarms = redirector.NewAlarms(log, c.metrics.Alarm)
+	c.hooks = newWebhooks(c.alarms, c.metrics, log)
 	agent := doc.Probe.UserAgent
 	if agent == "" {
 		agent = "pointsman-probe/" + version
@@ -115,6 +117,8 @@ func (c *core) swap(doc *config.Document, generation uint64) error {
 	set.Steering = steeringSettings(doc, ring)
 	c.board.Update(table.Servers, probeSettings(doc))
 	c.engine.Swap(table, set)
+	c.alarms.SetTiming(redirector.AlarmTiming{RaiseAfter: doc.Alarms.RaiseAfter, ClearAfter: doc.Alarms.ClearAfter})
+	c.hooks.update(doc)
 	return nil
 }
 
@@ -153,7 +157,7 @@ func edgeSettings(doc *config.Document) (*redirector.Settings, error) {
 	}
 	set := &redirector.Settings{
 		URIPath: strings.TrimSuffix(r.URIPath, "/"), ChannelGroup: r.ChannelRegexIndex, SessionKeys: r.SessionKey,
-		Clients: clients, HealthPath: doc.Core.HealthPath, DecisionTimeout: r.DecisionTimeout,
+		Clients: clients, TrustedProxies: doc.Core.TrustedProxies, HealthPath: doc.Core.HealthPath, DecisionTimeout: r.DecisionTimeout,
 		Zones: zones(doc), LogDecisions: doc.Log.Decisions, LogSample: doc.Log.Sample,
 		MaskAddresses: doc.Log.MaskAddresses, Redact: doc.Log.RedactedNames(),
 	}
