@@ -260,10 +260,11 @@ func TestAlarmsReload(t *testing.T) {
 	c["alarms"].(rig.Config)["webhooks"].([]any)[1].(rig.Config)["min_severity"] = "critical"
 	reload()
 	servers[1].Start()
-	waitAlarm(t, p, 10*time.Second, "server_down", "edge1", false) // two that are down would be a farm_degraded, too
+	waitState(t, p, 5*time.Second, "warming", servers[1]) // else the farm is degraded for a moment
 	servers[2].Stop()
 	right.takes(10*time.Second, 3)
 	wantsTold(t, late.takes(10*time.Second, 2), "server_down edge1 warning on", "server_down edge1 warning off") // it knew of that one
+	waitAlarm(t, p, 5*time.Second, "server_down", "edge1", false)
 	wantsTold(t, right.takes(0, 3), "server_down edge0 warning off", "server_down edge1 warning on", "server_down edge2 warning on")
 
 	delete(c["alarms"].(rig.Config), "webhooks")
