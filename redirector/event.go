@@ -22,23 +22,27 @@ const (
 // TimeFormat is the time format of the log: RFC 3339 with milliseconds, in UTC.
 const TimeFormat = "2006-01-02T15:04:05.000Z07:00"
 
-// logClock formats times for the log. The text of a millisecond is made once:
-// under load many decisions share it.
+// logClock formats times for the log. The text of a second is made once, the
+// milliseconds are put behind it.
 type logClock struct{ last atomic.Pointer[logTime] }
 
 type logTime struct {
-	milli int64
-	text  string
+	second int64
+	text   string // up to and with the full stop before the milliseconds
 }
 
-func (c *logClock) text(t time.Time) string {
-	milli := t.UnixMilli()
-	if l := c.last.Load(); l != nil && l.milli == milli {
-		return l.text
+// append appends t as [TimeFormat] has it.
+func (c *logClock) append(b []byte, t time.Time) []byte {
+	second := t.Unix()
+	l := c.last.Load()
+	if l == nil || l.second != second {
+		text := t.UTC().Format(TimeFormat)
+		l = &logTime{second, text[:len(text)-len("000Z")]}
+		c.last.Store(l)
 	}
-	l := &logTime{milli, t.UTC().Format(TimeFormat)}
-	c.last.Store(l)
-	return l.text
+	milli := t.Nanosecond() / int(time.Millisecond)
+	b = append(b, l.text...)
+	return append(b, byte('0'+milli/100), byte('0'+milli/10%10), byte('0'+milli%10), 'Z')
 }
 
 // servedLines are loggers for the decisions of one door and one table that end
@@ -64,7 +68,7 @@ const lineRoom = 1024
 func (e *Engine) record(d *Decision, v *view) {
 	ev := e.lineOf(d, v)
 	var room [lineRoom]byte
-	b := append(append(append(room[:0], '"'), e.clock.text(d.Time)...), '"')
+	b := append(e.clock.append(append(room[:0], '"'), d.Time), '"')
 	b = appendText(append(b, `,"method":`...), d.Request.Method, maxLogMethod)
 	b = appendAddr(append(b, `,"client":`...), v.set.logged(d.Request.Viewer.Addr))
 	b = appendAddr(append(b, `,"peer":`...), v.set.logged(d.Request.Viewer.Peer))

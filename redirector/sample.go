@@ -70,7 +70,7 @@ func (e *Engine) TellLeftOut(now time.Time) {
 		}
 		e.metrics.flooded.Add(float64(n))
 		e.decisions.Log().Str("reason", farms.Reason(r).String()).Uint64("left_out", n).
-			Str("time", e.clock.text(now)).Msg("refusals left out")
+			Str("time", string(e.clock.append(nil, now))).Msg("refusals left out")
 	}
 }
 

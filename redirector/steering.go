@@ -43,6 +43,7 @@ type SteeringClone struct {
 const (
 	maxReloadURI = 2000 // bytes; a longer one is left out, and players ask the URI they have
 	gzipFrom     = 1024 // bytes of body that are worth compressing
+	ownLength    = 2048 // bytes of body from which net/http does not count them itself
 )
 
 // steer is what the steering door adds to a decision's work.
@@ -415,12 +416,22 @@ func isAuthority(s string) bool {
 
 var gzipWriters = sync.Pool{New: func() any { return gzip.NewWriter(nil) }}
 
+// headSteering is what nearly every steering manifest has.
+var headSteering = []string{"application/vnd.apple.steering-list"}
+
+func contentTypes(t string) []string {
+	if t == headSteering[0] {
+		return headSteering
+	}
+	return []string{t}
+}
+
 var headVary = []string{"Accept-Encoding"}
 
 // writeBody answers 200 with a body that players fetch: a manifest, a playlist.
 func writeBody(rw http.ResponseWriter, r *http.Request, contentType string, body []byte) {
 	h := rw.Header()
-	h["Content-Type"] = []string{contentType}
+	h["Content-Type"] = contentTypes(contentType)
 	h["Cache-Control"] = headNoStore
 	h["Access-Control-Allow-Origin"] = headAnyOrigin
 	h["Access-Control-Expose-Headers"] = headExpose
@@ -435,7 +446,9 @@ func writeBody(rw http.ResponseWriter, r *http.Request, contentType string, body
 		h["Content-Encoding"] = []string{"gzip"}
 		body = b
 	}
-	h["Content-Length"] = []string{strconv.Itoa(len(body))}
+	if r.Method == http.MethodHead || len(body) >= ownLength {
+		h["Content-Length"] = []string{strconv.Itoa(len(body))}
+	}
 	rw.WriteHeader(http.StatusOK)
 	if r.Method != http.MethodHead {
 		_, _ = rw.Write(body) // a viewer that has gone needs no answer
