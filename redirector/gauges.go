@@ -32,8 +32,37 @@ func newServerGauges(e *Engine) *serverGauges {
 	}
 }
 
-// serverStates are the words of [StatusServer.State].
-var serverStates = [...]string{"up", "warming", "draining", "disabled", "down", "unknown"}
+// The words for a server's state, on /status and in metrics. They are an
+// interface: append, never rename.
+const (
+	serverUp       = "up"
+	serverWarming  = "warming"
+	serverDraining = "draining"
+	serverDisabled = "disabled"
+	serverDown     = "down"
+	serverUnknown  = "unknown"
+)
+
+var serverStates = [...]string{serverUp, serverWarming, serverDraining, serverDisabled, serverDown, serverUnknown}
+
+// stateWord says in a word what decisions make of a server: the operator's word,
+// else what its status probes say; h may be nil.
+func stateWord(h *farms.Health, wanted farms.State, rules *farms.Rules, now time.Time) string {
+	switch {
+	case wanted == farms.StateDisabled:
+		return serverDisabled
+	case wanted == farms.StateDraining:
+		return serverDraining
+	case h == nil || h.Condition == farms.ConditionUnknown:
+		return serverUnknown
+	case h.Condition == farms.ConditionDown:
+		return serverDown
+	case !h.WarmFrom.IsZero() && now.Sub(h.WarmFrom) < rules.SlowStart:
+		return serverWarming
+	default:
+		return serverUp
+	}
+}
 
 // Describe implements prometheus.Collector.
 func (g *serverGauges) Describe(out chan<- *prometheus.Desc) {
@@ -56,12 +85,13 @@ func (g *serverGauges) Collect(out chan<- prometheus.Metric) {
 	states := make([]string, len(v.table.Servers)) // by index
 	current := loads{v.loads, g.e.tick(now)}
 	for i, s := range v.table.Servers {
-		states[i] = g.e.statusServer(farms.Member{Server: s}, v.table, overrides, now).State
+		h := g.e.prober.Health(s.Endpoint)
+		states[i] = stateWord(h, overrides.State(s, now), &v.table.Rules, now)
 		for _, state := range serverStates {
 			tell(g.state, oneIf(state == states[i]), s.Name, state)
 		}
 		up, response := 0.0, math.NaN()
-		if h := g.e.prober.Health(s.Endpoint); h != nil {
+		if h != nil {
 			up = oneIf(h.Condition == farms.ConditionUp)
 			if h.RTT > 0 {
 				response = h.RTT.Seconds()

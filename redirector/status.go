@@ -77,26 +77,13 @@ func (e *Engine) Status(now time.Time) Status {
 
 func (e *Engine) statusServer(m farms.Member, t *farms.Table, overrides farms.Overrides, now time.Time) StatusServer {
 	s := m.Server
-	out := StatusServer{Name: s.Name, URL: s.URL, State: "unknown", Weight: float64(m.Weight) / farms.WeightScale}
+	out := StatusServer{Name: s.Name, URL: s.URL, Weight: float64(m.Weight) / farms.WeightScale}
 	h := e.prober.Health(s.Endpoint)
 	if h != nil {
 		out.Since, out.Reason, out.RTTMS = h.Since.UTC(), h.Reason, float64(h.RTT.Microseconds())/1000
 		out.Probed = h.Probed.UTC()
-		switch {
-		case h.Condition == farms.ConditionDown:
-			out.State = "down"
-		case h.Condition == farms.ConditionUp && !h.WarmFrom.IsZero() && now.Sub(h.WarmFrom) < t.Rules.SlowStart:
-			out.State = "warming"
-		case h.Condition == farms.ConditionUp:
-			out.State = "up"
-		}
 	}
-	switch overrides.State(s, now) {
-	case farms.StateDisabled:
-		out.State = "disabled"
-	case farms.StateDraining:
-		out.State = "draining"
-	}
+	out.State = stateWord(h, overrides.State(s, now), &t.Rules, now)
 	return out
 }
 
