@@ -37,7 +37,8 @@ type work struct {
 	zones    []zoneReading
 	barred   []*farms.Farm // whose servers would refuse the URL
 	chosen   farms.Choice
-	every    bool // judge every farm: explain
+	every    bool          // judge every farm: explain
+	dead     *farms.Server // explain: taken to be down, nil none
 }
 
 // begin takes a work from the pool; end gives it back.
@@ -71,7 +72,7 @@ func (e *Engine) decide(ctx context.Context, w *work, v *view, r Request) {
 	w.order = append(w.order[:0], farms.Order(d.Location, d.Session, w.order)...)
 	w.takeZones()
 	e.choose(ctx, w, v)
-	if r.Door == DoorExplain && w.query.Need != nil {
+	if r.Door == DoorExplain && w.query.Need != nil && w.dead == nil {
 		e.complete(ctx, w, v)
 	}
 	if w.steer.on {
@@ -263,6 +264,9 @@ func (e *Engine) remember(w *work, v *view) {
 func (e *Engine) choose(ctx context.Context, w *work, v *view) {
 	w.loads = loads{v.loads, e.tick(w.decision.Time)}
 	w.world = farms.World{Facts: e.prober, Overrides: *e.overrides.Load()}
+	if w.dead != nil {
+		w.world.Facts = afterDeath{e.prober, w.dead.Endpoint}
+	}
 	if v.bounded {
 		w.world.Loads = &w.loads
 	}
@@ -458,6 +462,8 @@ func (e *Engine) commit(w *work, v *view) {
 			e.takeEvidence(w, v)
 		}
 		e.alarmChoice(w)
+	} else if d.refused() {
+		e.refusals.take(w, v)
 	}
 	v.counters.count(d)
 }

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sync/singleflight"
 
 	"github.com/pointsman-tv/pointsman/farms"
+	"github.com/pointsman-tv/pointsman/redirector/status"
 	"github.com/pointsman-tv/pointsman/steering"
 )
 
@@ -47,6 +48,11 @@ type Engine struct {
 	start      time.Time
 	clock      logClock
 	works      sync.Pool
+
+	recent   recent   // what /status shows of the last minute
+	refusals refusals // and of viewers that were sent to no server
+	config   atomic.Pointer[configState]
+	live     *status.Live
 
 	overrideMu    sync.Mutex // one change of the overrides at a time
 	saveOverrides func(farms.Overrides) error
@@ -96,6 +102,7 @@ func New(opt Options) *Engine {
 		saveOverrides: opt.SaveOverrides, savePathways: opt.SavePathways, fetcher: opt.Fetcher,
 	}
 	e.works.New = func() any { return new(work) }
+	e.live = status.NewLive(e.Status)
 	e.overrides.Store(&farms.Overrides{})
 	e.pathways.Store(&farms.PathwayOverrides{})
 	return e

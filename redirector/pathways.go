@@ -195,7 +195,7 @@ func (e *Engine) servePathway(rw http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if e.Table() == nil {
-		writeError(rw, http.StatusServiceUnavailable, "no configuration is loaded yet")
+		writeError(rw, http.StatusServiceUnavailable, noTable)
 		return
 	}
 	now := time.Now()

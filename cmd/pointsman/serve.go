@@ -9,9 +9,11 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"reflect"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -103,6 +105,7 @@ func (svc *service) run(ctx context.Context, sink io.Writer, findings []config.F
 	svc.started = svc.doc
 	svc.core, svc.generation, svc.stamp = c, 1, svc.fileStamp()
 	c.metrics.Reloaded(true, svc.generation, time.Now())
+	c.engine.ConfigLoaded(svc.source(), time.Now())
 	svc.restore(prepared)
 
 	listeners, err := svc.listen()
@@ -113,7 +116,7 @@ func (svc *service) run(ctx context.Context, sink io.Writer, findings []config.F
 	defer cancel()
 	c.board.Start(loops)
 	var background sync.WaitGroup
-	for _, loop := range []func(context.Context){svc.saveLoop, svc.hangupLoop(hangups), svc.watchLoop, svc.alarmLoop, listeners.certificateLoop(log)} {
+	for _, loop := range []func(context.Context){svc.saveLoop, svc.hangupLoop(hangups), svc.watchLoop, svc.alarmLoop, c.engine.Watch, listeners.certificateLoop(log)} {
 		background.Go(func() { loop(loops) })
 	}
 	failed := listeners.serve()
@@ -258,6 +261,27 @@ func (svc *service) watchLoop(ctx context.Context) {
 	}
 }
 
+// source says where the configuration comes from, as /status shows it.
+func (svc *service) source() string {
+	switch svc.path {
+	case "":
+		return "the binary itself"
+	case "-":
+		return "standard input"
+	default:
+		return filepath.Base(svc.path)
+	}
+}
+
+// withoutFolder takes the folder of the configuration out of words about it: who
+// may see /status need not know where things lie.
+func (svc *service) withoutFolder(words string) string {
+	if svc.path == "" || svc.path == "-" {
+		return words
+	}
+	return strings.ReplaceAll(words, svc.path, svc.source())
+}
+
 func (svc *service) fileStamp() string {
 	if svc.path == "" || svc.path == "-" {
 		return ""
@@ -276,10 +300,12 @@ func (svc *service) reload(force bool) error {
 	svc.core.metrics.Reloaded(err == nil, svc.generation, time.Now())
 	if err != nil {
 		svc.core.alarms.Raise(redirector.AlarmConfigRefused, err.Error())
+		svc.core.engine.ConfigRefused(svc.withoutFolder(err.Error()), time.Now())
 		svc.log.Error().Err(err).Uint64("generation", svc.generation).Msg("configuration refused, the one before stays in force")
 		return err
 	}
 	svc.core.alarms.Clear(redirector.AlarmConfigRefused)
+	svc.core.engine.ConfigLoaded(svc.source(), time.Now())
 	svc.log.Info().Uint64("generation", svc.generation).Msg("configuration loaded")
 	return nil
 }
