@@ -85,6 +85,7 @@ func (e *Engine) changePathways(now time.Time, change func(farms.PathwayOverride
 		}
 	}
 	e.pathways.Store(&next)
+	e.live.Nudge()
 	if e.savePathways == nil {
 		return nil
 	}

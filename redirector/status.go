@@ -18,6 +18,10 @@ type configState struct {
 	at      time.Time
 }
 
+// ServerChanged shows at once, on the pages that are open, that a server's
+// condition is another one. It never waits.
+func (e *Engine) ServerChanged() { e.live.Nudge() }
+
 // ConfigLoaded notes where the table in force came from, for /status.
 func (e *Engine) ConfigLoaded(source string, now time.Time) {
 	e.config.Store(&configState{source: source, loaded: now})

@@ -299,8 +299,9 @@ func (svc *service) reload(force bool) error {
 	debug.FreeOSMemory() // what a large document leaves behind is more than all that runs
 	svc.core.metrics.Reloaded(err == nil, svc.generation, time.Now())
 	if err != nil {
-		svc.core.alarms.Raise(redirector.AlarmConfigRefused, err.Error())
-		svc.core.engine.ConfigRefused(svc.withoutFolder(err.Error()), time.Now())
+		words := svc.withoutFolder(err.Error())
+		svc.core.alarms.Raise(redirector.AlarmConfigRefused, words)
+		svc.core.engine.ConfigRefused(words, time.Now())
 		svc.log.Error().Err(err).Uint64("generation", svc.generation).Msg("configuration refused, the one before stays in force")
 		return err
 	}

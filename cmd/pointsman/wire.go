@@ -74,6 +74,7 @@ func newCore(doc *config.Document, opt coreOptions) (*core, error) {
 		Changed: func(s *farms.Server, h *farms.Health) {
 			up := h.Condition == farms.ConditionUp
 			c.metrics.ServerUp(s.Name, up)
+			c.engine.ServerChanged()
 			if up {
 				log.Info().Str("server", s.Name).Str("url", s.URL).Msg("server is up")
 			} else {

@@ -173,18 +173,20 @@ func timeline(c *Coverage, s *CoverageServer) template.HTML {
 	var b strings.Builder
 	label := fmt.Sprintf("%s recorded %s in %d pieces, with %d gaps; the list is below", s.Name, words(s.HeldSec), len(s.Ranges), len(s.Gaps))
 	fmt.Fprintf(&b, `<svg class="timeline" viewBox="0 0 %d 20" preserveAspectRatio="none" role="img" aria-label="%s">`, timeWidth, template.HTMLEscapeString(label))
-	box := func(class string, r farms.Range, least float64) {
+	box := func(r farms.Range, least float64, class string, y, height int) {
 		from, to := at(max(r.From, c.From)), at(min(r.To, c.To))
 		if to-from < least {
 			from, to = max((from+to-least)/2, 0), (from+to+least)/2
 		}
-		fmt.Fprintf(&b, `<rect class="%s" x="%.2f" y="0" width="%.2f" height="20"/>`, class, from, max(to-from, 0))
+		fmt.Fprintf(&b, `<rect class="%s" x="%.2f" y="%d" width="%.2f" height="%d"/>`, class, from, y, max(to-from, 0), height)
 	}
 	for _, r := range coalesced(s.Ranges, int64(span/timeWidth/4)) {
-		box("held", r, 0.5)
+		box(r, 0.5, "held", 0, 20)
 	}
+	// A gap is low as well as red: not everybody tells red from green.
 	for _, r := range coalesced(s.Gaps, int64(span/timeWidth/4)) {
-		box("gap", r, 2)
+		box(r, 2, "hole", 0, 20)
+		box(r, 2, "gap", 13, 7)
 	}
 	b.WriteString("</svg>")
 	return template.HTML(b.String()) //nolint:gosec // numbers, and an escaped label

@@ -54,7 +54,7 @@ func TestTimeline(t *testing.T) {
 	c := &Coverage{From: 0, To: month}
 	gap := farms.Range{From: month / 2, To: month/2 + 1000}
 	got := string(timeline(c, &CoverageServer{Name: "a", Ranges: []farms.Range{{From: 0, To: gap.From}, {From: gap.To, To: month}}, Gaps: []farms.Range{gap}}))
-	if !strings.Contains(got, `<rect class="gap" x="499.00" y="0" width="2.00"`) {
+	if !strings.Contains(got, `<rect class="gap" x="499.00" y="13" width="2.00"`) {
 		t.Error(got)
 	}
 	var many []farms.Range

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -31,6 +32,10 @@ type Live struct {
 	streams int
 	closed  chan struct{}
 	ending  sync.Once
+
+	nudges sync.Mutex
+	nudge  chan struct{} // closed, and replaced, when something happened that does not wait
+	news   atomic.Bool   // and the pieces are not made anew since
 }
 
 // piece is one part of the page: the inside of the element with its id, or a
@@ -64,7 +69,27 @@ func (f farmRows) Rows() []template.HTML {
 func NewLive(gather func(now time.Time) *Document) *Live {
 	return &Live{
 		gather: gather, epoch: strconv.FormatInt(time.Now().UnixNano(), 36), closed: make(chan struct{}),
+		nudge: make(chan struct{}),
 	}
+}
+
+// Nudge has those who look on see at once that something happened: a server's
+// state is another, the operator acted. It never waits.
+func (l *Live) Nudge() {
+	if l.news.Swap(true) {
+		return // they are on their way
+	}
+	l.nudges.Lock()
+	defer l.nudges.Unlock()
+	close(l.nudge)
+	l.nudge = make(chan struct{})
+}
+
+// nudged returns a channel that the next nudge closes.
+func (l *Live) nudged() <-chan struct{} {
+	l.nudges.Lock()
+	defer l.nudges.Unlock()
+	return l.nudge
 }
 
 // End ends every stream of updates for good, before a shutdown.
@@ -73,6 +98,9 @@ func (l *Live) End() { l.ending.Do(func() { close(l.closed) }) }
 const (
 	// liveEvery is how often pieces are made anew for those who look on.
 	liveEvery = time.Second
+	// nudgeRest is how much comes together after a nudge: servers seldom go down
+	// alone.
+	nudgeRest = 200 * time.Millisecond
 	// rowRest is how long a row is left as it is when only its numbers have
 	// changed: with a thousand servers some number changes in every one of them
 	// all the time.
@@ -82,10 +110,15 @@ const (
 // refresh makes the pieces anew; for those who look on it is content with what
 // is younger than a second. l.mu is held.
 func (l *Live) refresh(now time.Time, looksOn bool) {
-	if looksOn && now.Sub(l.last) < liveEvery*9/10 {
+	rest := liveEvery * 9 / 10
+	if l.news.Load() {
+		rest = nudgeRest / 2
+	}
+	if looksOn && now.Sub(l.last) < rest {
 		return
 	}
 	l.last = now
+	l.news.Store(false) // before it is looked at: what happens from now on is news again
 	d := l.gather(now)
 	if l.byID == nil || l.generation != d.Generation {
 		l.generation, l.base = d.Generation, l.newest+1

@@ -2,6 +2,7 @@ package status
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -39,7 +40,7 @@ func (l *Live) ServeEvents(rw http.ResponseWriter, r *http.Request) {
 	out := http.NewResponseController(rw)
 	tick := time.NewTicker(liveEvery)
 	defer tick.Stop()
-	for {
+	for nudged := l.nudged(); ; {
 		u, next := l.since(number, time.Now())
 		_ = out.SetWriteDeadline(time.Now().Add(streamAnswer)) // a recorder in a test has none
 		if _, err := rw.Write(event(l.number(next), u)); err != nil || out.Flush() != nil {
@@ -48,11 +49,31 @@ func (l *Live) ServeEvents(rw http.ResponseWriter, r *http.Request) {
 		number = next
 		select {
 		case <-tick.C:
+		case <-nudged:
+			nudged = l.nudged()
+			if !l.settle(r.Context()) {
+				return
+			}
 		case <-r.Context().Done():
 			return
 		case <-l.closed:
 			return
 		}
+	}
+}
+
+// settle waits a moment for what comes together; it returns false when the
+// stream is to end.
+func (l *Live) settle(ctx context.Context) bool {
+	t := time.NewTimer(nudgeRest)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	case <-l.closed:
+		return false
 	}
 }
 

@@ -83,6 +83,19 @@ func TestStream(t *testing.T) {
 		}
 		break
 	}
+	// A nudge does not wait for the second to be over.
+	w.change(func(d *Document) { d.Farms[0].Servers[0].State = "draining" })
+	nudged := time.Now()
+	l.Nudge()
+	l.Nudge()
+	for {
+		if _, u := nextEvent(t, in); len(u.Rows) > 0 {
+			break
+		}
+	}
+	if took := time.Since(nudged); took > liveEvery {
+		t.Errorf("after a nudge it took %v", took)
+	}
 	// Going on after a break, and a page of another process.
 	again := stream(t, s.URL, l.number(l.newest))
 	if _, u := nextEvent(t, bufio.NewReader(again.Body)); u.Reload || len(u.Rows) != 0 {

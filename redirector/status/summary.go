@@ -85,6 +85,7 @@ type head struct {
 	Generation uint64
 	Time       time.Time
 	Config     Config
+	Told       bool // an alarm says already why a configuration was refused
 	Known      int
 	Servers    int
 	States     []count
@@ -98,6 +99,9 @@ func headOf(d *Document, s summary) head {
 	h := head{
 		Ready: d.Ready, Generation: d.Generation, Time: d.Time, Config: d.Config, Known: d.Known,
 		Servers: s.Servers, States: s.States, Alarms: len(d.Alarms), Total: d.Decisions.Total,
+	}
+	for i := range d.Alarms {
+		h.Told = h.Told || d.Alarms[i].Code == "config_refused"
 	}
 	for _, r := range d.Decisions.Rates {
 		if n := len(r.PerSecond); n > 0 {
