@@ -3,10 +3,13 @@
 GO       ?= go
 FUZZTIME ?= 20s
 BIN      := bin/pointsman
+# The toolchain of releases: older standard libraries have known vulnerabilities.
+# Where it cannot be had: make package RELEASE_TOOLCHAIN=local
+RELEASE_TOOLCHAIN ?= go1.27.3
 
 .DEFAULT_GOAL := help
 
-.PHONY: help build demo test test-players deps unit fmt lint fuzz bench bench-http bench-memory docs vuln clean
+.PHONY: help build demo test test-players deps unit fmt lint fuzz bench bench-http bench-memory bench-series docs vuln package clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F':.*## ' '{printf "  %-14s %s\n", $$1, $$2}'
@@ -14,7 +17,7 @@ help: ## list the targets
 build: ## build bin/pointsman, static
 	CGO_ENABLED=0 $(GO) build -trimpath -o $(BIN) ./cmd/pointsman
 
-demo: build ## three small servers, the redirector and a player page
+demo: build ## three small servers, two redirectors and a page with players
 	$(BIN) demo
 
 test: deps unit ## every test; installs the Debian and npm packages it needs
@@ -49,11 +52,18 @@ bench-http: deps ## CPU per request beside a bare handler and nginx, in one run
 bench-memory: ## resident memory with 100,000 prefixes, 1,000 servers, 10,000 channels
 	$(GO) test -run TestMemory -count=1 -v ./test
 
+bench-series: ## a million random channels, addresses and user agents make no metric series
+	POINTSMAN_SERIES=1000000 $(GO) test -run TestMetricSeriesStayTheSame -count=1 -v ./test
+
 docs: ## write docs/configuration.md from the code's comments
 	$(GO) test ./farms/config -run TestReference -update
 
 vuln: ## known vulnerabilities in what is called
 	GOTOOLCHAIN=go1.27.3 scripts/vuln.sh
 
+package: ## write dist/: static binaries, Debian packages, OCI image layout
+	rm -rf dist
+	GOTOOLCHAIN=$(RELEASE_TOOLCHAIN) $(GO) run -C deploy/package . -source '$(CURDIR)' -out '$(CURDIR)/dist'
+
 clean: ## remove what was built
-	rm -rf bin test/browser/node_modules
+	rm -rf bin dist test/browser/node_modules test/steeringlib/node_modules

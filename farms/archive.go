@@ -1,6 +1,9 @@
 package farms
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // walkArchive is the walk for an archive window: the greatest coverage wins,
 // whichever farm has it; among equals the earliest farm, then its policy. A farm
@@ -91,6 +94,7 @@ func (d *decision) candidatesOf(i int) []Candidate {
 
 func (d *decision) chosenArchive(order []*Farm, p picked) Choice {
 	d.addRefresh(p.best.Farm, d.spanOf(order, p.best.Farm), p.best)
+	d.addReturning(d.scratch.spans[:slices.Index(order, p.best.Farm)], p.best.rank.base())
 	return Choice{Chosen: p.best, Reason: ReasonOK, Good: max(p.good, 1), Open: p.open}
 }
 

@@ -121,6 +121,7 @@ func (d *decision) walk(order []*Farm) Choice {
 			p := d.pick(f, d.scratch.spans[i], base)
 			if p.best != nil && p.best.rank == base {
 				d.addRefresh(f, d.scratch.spans[i], p.best)
+				d.addReturning(d.scratch.spans[:i], base)
 				return Choice{Chosen: p.best, Reason: ReasonOK, Good: p.good, Open: p.open}
 			}
 			if p.best != nil && p.best.rank&rankFrozen == 0 && (fallback == nil || p.best.rank < fallback.rank) {
@@ -168,6 +169,9 @@ func (d *decision) parent(order []*Farm) *Candidate {
 		d.judgeFarm(f)
 		for at := d.scratch.spans[i].from; at < d.scratch.spans[i].to; at++ {
 			c := &d.scratch.Candidates[at]
+			if d.query.Moves && c.rank&rankAvoided != 0 {
+				continue // its pathway was set aside
+			}
 			if c.Member.Server.ID == d.query.Prior && c.rank != rankNone && c.answer == answerYes {
 				c.Why = WhyKept
 				return c
@@ -288,6 +292,23 @@ func (d *decision) addRefresh(f *Farm, sp span, chosen *Candidate) {
 		stale := c.refresh && c.answer != answerOpen || c.answer == answerOpen
 		if stale && (f.Policy == FirstResponse || c == chosen || c.refresh && d.before(f, c, chosen)) {
 			d.scratch.refresh = append(d.scratch.refresh, c.Member.Server)
+		}
+	}
+}
+
+// addReturning lists the servers of the farms before the chosen one that are
+// guarded or stale, and were so long enough ago: nobody else would ask them, and
+// the viewers would stay away from a farm that is well again.
+func (d *decision) addReturning(before []span, base rank) {
+	if d.query.Content.Kind == KindChild {
+		return
+	}
+	for _, sp := range before {
+		for i := sp.from; i < sp.to; i++ {
+			c := &d.scratch.Candidates[i]
+			if c.rank != rankNone && c.rank.base() <= base && c.answer == answerYes && c.refresh && !c.Farm.Assume {
+				d.scratch.refresh = append(d.scratch.refresh, c.Member.Server)
+			}
 		}
 	}
 }

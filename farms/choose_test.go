@@ -583,6 +583,18 @@ func ageRows() []row {
 			farms: []string{"weight a:guardedold"}, want: "a guarded", refresh: "a",
 		},
 		{
+			name: "stale_in_an_earlier_farm", rule: "an earlier farm's trouble is looked at again, though a later one serves",
+			farms: []string{"weight a:troubleold,held10 d:trouble,held10", "weight b:present"}, want: "b chosen", refresh: "a",
+		},
+		{
+			name: "guarded_in_an_earlier_farm", rule: "so is what an earlier farm guards",
+			farms: []string{"first_response a:guardedold", "first_response b:present c:refresh"}, want: "b chosen", refresh: "c a",
+		},
+		{
+			name: "stale_in_a_later_farm", rule: "a later farm is not needed",
+			farms: []string{"weight a:present", "weight b:troubleold,held10"}, want: "a chosen",
+		},
+		{
 			name: "trouble_held", rule: "5xx and timeouts are never absent: stale when it had the content",
 			farms: []string{"weight a:trouble,held599"}, want: "a stale",
 		},

@@ -35,6 +35,8 @@ type Health struct {
 	WarmFrom  time.Time     // when it came back up after a failure; zero when it never failed
 	Reach     Reach
 	Probed    time.Time // end of the last status probe, zero before the first
+	Answers   int       // to probes of content, those aside that say nothing about it
+	Guarded   int       // of Answers: 401 and 403
 }
 
 // Presence is what a server said about one content.

@@ -15,6 +15,7 @@ type Query struct {
 	Now     time.Time // with a monotonic reading: ages are measured against it
 	Need    Need      // the archive window, nil for live and VoD
 	Steered *Steered  // what operator and feedback say of pathways, nil nothing
+	Moves   bool      // a steering manifest is wanted: what plays can go on elsewhere
 	Others  []Reading // how some farms read the same URL otherwise
 }
 
@@ -25,6 +26,11 @@ type Reading struct {
 	Content Content
 	Need    Need
 }
+
+// isChild tells whether the channel, and not the session, says who serves: its
+// segments are where their playlist is. A steering manifest is for the session,
+// also where nothing but the channel's name is known.
+func (q *Query) isChild() bool { return q.Content.Kind == KindChild && !q.Moves }
 
 // Need is the archive window that a viewer asks for, as the core needs it.
 type Need interface {

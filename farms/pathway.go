@@ -219,7 +219,7 @@ func RankPathways(cands []Candidate, chosen *Candidate, session uint64, buf []St
 	for i := range cands {
 		c := &cands[i]
 		st := Standing{Pathway: c.Pathway(), Why: c.Why, class: c.class(c == chosen), at: i}
-		if st.class == classOpen {
+		if st.class == classOpen || st.class == classDoubtful && c.refresh {
 			st.Open = c.Member.Server
 		}
 		if n := len(out); n > 0 && out[n-1].Pathway == st.Pathway { // of one farm

@@ -129,6 +129,24 @@ func readOverrides(t *testing.T, text string) farms.PathwayOverrides {
 	return os
 }
 
+// TestManifestMovesWhatPlays holds that of a channel nothing is known of a drained
+// pathway keeps the segments of a session, and not its next manifest.
+func TestManifestMovesWhatPlays(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, "weight a", "weight b")
+	q := query()
+	q.Content.Kind, q.Prior = farms.KindChild, s.id(t, "a")
+	q.Steered = readOverrides(t, "drain f1").Steered(s.table.Locations[0], q.Content.Channel, 0, now())
+	for moves, want := range map[bool]string{false: "a", true: "b"} {
+		q.Moves = moves
+		var scratch farms.Scratch
+		c := farms.Choose(s.table.Farms, &q, &s.world, &s.rules, farms.Options{Final: true, Every: true}, &scratch)
+		if got := nameOf(c.Chosen); got != want {
+			t.Errorf("moves %t: %s, expected %s", moves, got, want)
+		}
+	}
+}
+
 // TestRankPathwaysIsBounded holds that a location of a thousand servers gives a
 // list that players can bear, without doubles.
 func TestRankPathwaysIsBounded(t *testing.T) {

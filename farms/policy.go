@@ -39,7 +39,7 @@ func (d *decision) pick(f *Farm, sp span, base rank) picked {
 // best finds the policy's choice among the candidates that answered.
 func (d *decision) best(f *Farm, cands []Candidate, base rank) picked {
 	var p picked
-	ranked := f.Policy != FirstResponse || d.query.Content.Kind == KindChild
+	ranked := f.Policy != FirstResponse || d.query.isChild()
 	for i := range cands {
 		c := &cands[i]
 		if c.rank == rankNone || c.rank.base() != base || c.answer == answerNo {
@@ -88,7 +88,7 @@ func (d *decision) best(f *Farm, cands []Candidate, base rank) picked {
 // prepare computes what ranks c under the farm's policy.
 func (d *decision) prepare(f *Farm, c *Candidate) {
 	switch {
-	case f.Policy == ContentID || d.query.Content.Kind == KindChild:
+	case f.Policy == ContentID || d.query.isChild():
 		c.score = scoreOf(d.channelKey(), c.Member)
 	case f.Policy == Share:
 		c.score = scoreOf(d.query.Session, c.Member)
@@ -102,7 +102,7 @@ func (d *decision) before(f *Farm, a, b *Candidate) bool {
 	if a.soft != b.soft {
 		return b.soft
 	}
-	if f.Policy == ByWeight && d.query.Content.Kind != KindChild && a.Member.Weight != b.Member.Weight {
+	if f.Policy == ByWeight && !d.query.isChild() && a.Member.Weight != b.Member.Weight {
 		return a.Member.Weight > b.Member.Weight
 	}
 	return a.score.before(b.score)

@@ -270,9 +270,14 @@ func (b *Board) question(s *server, e *content, wait time.Duration) {
 	b.count("content", word, time.Since(start))
 	if refused {
 		b.refused(s, "content probe: "+v.detail)
-	} else if latency > 0 {
+	} else {
 		s.mu.Lock()
-		s.observeRTT(latency)
+		if latency > 0 {
+			s.observeRTT(latency)
+		}
+		if !isWide(e.key) {
+			s.heard(v.presence)
+		}
 		s.publish(time.Now())
 		s.mu.Unlock()
 	}

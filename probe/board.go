@@ -53,14 +53,16 @@ type Options struct {
 	Isolated func(on bool, detail string)
 	// Changed is called after a server changed its condition. May be nil.
 	Changed func(s *farms.Server, h *farms.Health)
-	// Result counts one probe: kind is "status" or "content", result one of
-	// [Results]. May be nil.
+	// Result counts one probe: kind and result are among [Results]. May be nil.
 	Result func(kind, result string, took time.Duration)
 }
 
-// Results is the closed set of words that [Options.Result] gets.
-func Results() []string {
-	return []string{"up", "present", "absent", "guarded", "trouble", "timeout", "refused", "name", "error"}
+// Results are the closed sets of words that [Options.Result] gets, by kind.
+func Results() map[string][]string {
+	return map[string][]string{
+		"status":  {"up", "timeout", "refused", "name", "error"},
+		"content": {"present", "absent", "guarded", "trouble", "timeout", "refused"},
+	}
 }
 
 // Board knows the servers' health and facts. It implements farms.Facts.

@@ -35,6 +35,8 @@ type server struct {
 	prior       damper // as it was before the silence began, for isolation
 	held        bool   // isolation: publish prior
 	recent      recent // response times of the last status probes
+	answers     int    // see farms.Health
+	guarded     int
 }
 
 func newServer(fs *farms.Server, set *Settings) *server {
@@ -67,6 +69,7 @@ func (s *server) publish(now time.Time) (h *farms.Health, changed bool) {
 	h = &farms.Health{
 		Condition: d.condition, Since: d.since, Reason: reason,
 		RTT: s.rtt, WarmFrom: d.warmFrom, Reach: s.reach, Probed: s.probed,
+		Answers: s.answers, Guarded: s.guarded,
 	}
 	old := s.health.Swap(h)
 	return h, old != nil && old.Condition != h.Condition
@@ -82,6 +85,17 @@ func (s *server) observeRTT(d time.Duration) {
 		return
 	}
 	s.rtt += time.Duration(rttWeight * float64(d-s.rtt))
+}
+
+// heard counts an answer to a probe of content. s.mu is held.
+func (s *server) heard(p farms.Presence) {
+	switch p {
+	case farms.Guarded:
+		s.guarded++
+		s.answers++
+	case farms.Present, farms.Absent:
+		s.answers++
+	}
 }
 
 // host returns the host name of the server's URL, or its address.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"net/http"
 	"net/netip"
 	"slices"
 	"testing"
@@ -88,7 +89,7 @@ func benchEngine(tb testing.TB, spec *farms.Spec) *Engine {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	e.Swap(t, &Settings{Clients: clients, Archive: dialects, DecisionTimeout: time.Second, HealthPath: "/.pointsman/health"})
+	e.Swap(t, &Settings{Clients: clients, Archive: dialects, DecisionTimeout: time.Second, HealthPath: "/.pointsman/health", LogSample: 1})
 	return e
 }
 
@@ -125,4 +126,71 @@ func BenchmarkDecision(b *testing.B) {
 			})
 		}
 	}
+}
+
+// nobody takes an answer and keeps nothing of it.
+type nobody struct{ header http.Header }
+
+func (n *nobody) Header() http.Header         { return n.header }
+func (n *nobody) Write(b []byte) (int, error) { return len(b), nil }
+func (n *nobody) WriteHeader(int)             { clear(n.header) }
+
+// BenchmarkViewer is all that the HTTP door does for a warm decision, from the
+// parsed request to the answer, without the log line.
+func BenchmarkViewer(b *testing.B) {
+	for _, forwarded := range []bool{false, true} {
+		b.Run(fmt.Sprintf("forwarding_header=%v", forwarded), func(b *testing.B) {
+			e := benchEngine(b, benchSpec(10_000, 20, farms.ContentID))
+			const target = "/sports1/index.m3u8?token=abcdef0123456789&q=1"
+			var requests [256]*http.Request
+			for i := range requests {
+				r := &http.Request{
+					Method: "GET", RequestURI: target, Host: "tv.example.com", RemoteAddr: fmt.Sprintf("10.0.%d.7:40000", i),
+					Header: http.Header{"User-Agent": {"player/1.0 (set-top box)"}, "Accept": {"*/*"}, "Accept-Encoding": {"gzip"}},
+				}
+				if forwarded {
+					r.Header["X-Forwarded-For"] = []string{"203.0.113.9"}
+				}
+				requests[i] = r
+			}
+			rw, door := &nobody{http.Header{}}, e.Viewers()
+			b.ReportAllocs()
+			for i := 0; b.Loop(); i++ {
+				door.ServeHTTP(rw, requests[i&255])
+			}
+		})
+	}
+}
+
+// BenchmarkSense is what watching traffic adds to a request: to one beyond the
+// share that is looked at, and to one that is.
+func BenchmarkSense(b *testing.B) {
+	b.Run("passed_over", func(b *testing.B) {
+		s, now := newSense(), time.Now()
+		for s.due(now) {
+		}
+		for b.Loop() {
+			s.due(now)
+		}
+	})
+	b.Run("looked_at", func(b *testing.B) {
+		e := benchEngine(b, benchSpec(10_000, 20, farms.ContentID))
+		v := e.view.Load()
+		h := http.Header{"User-Agent": {"player"}, "X-Forwarded-For": {"203.0.113.9"}}
+		var works [1024]*work
+		for i := range works {
+			a := netip.AddrFrom4([4]byte{10, 0, byte(i), 7})
+			works[i] = e.begin()
+			e.decide(context.Background(), works[i], v, Request{
+				Method: "GET", RawTarget: fmt.Sprintf("/sports%d/index.m3u8?token=%d&q=1", i%100, i), Viewer: clientip.Viewer{Addr: a, Peer: a},
+			})
+			if works[i].decision.Server == nil {
+				b.Fatal(works[i].decision.Detail)
+			}
+		}
+		b.ReportAllocs()
+		for i := 0; b.Loop(); i++ {
+			e.sense.see(works[i&1023], v, h)
+		}
+	})
 }

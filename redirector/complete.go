@@ -2,14 +2,16 @@ package redirector
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/pointsman-tv/pointsman/farms"
 )
 
-// complete asks about an archive window also those servers that a decision need
-// not wait for, so that an explanation shows what each of them holds, and decides
-// again when all is known or the decision's deadline is there.
+// complete waits for those servers that a decision has asked and need not wait
+// for, and asks about an archive window all the others, too, so that an
+// explanation shows what each of them says, and decides again when all is known or
+// the decision's deadline is there.
 func (e *Engine) complete(ctx context.Context, w *work, v *view) {
 	deadline := w.decision.Time.Add(v.set.DecisionTimeout)
 	timer := time.NewTimer(time.Until(deadline))
@@ -20,7 +22,7 @@ func (e *Engine) complete(ctx context.Context, w *work, v *view) {
 		w.chosen = farms.Choose(w.order, &w.query, &w.world, &v.table.Rules, opt, &w.scratch)
 		var open []*farms.Server
 		for i := range w.scratch.Candidates {
-			if c := &w.scratch.Candidates[i]; c.Open() {
+			if c := &w.scratch.Candidates[i]; c.Open() && (w.query.Need != nil || slices.Contains(w.asked, c.Member.Server)) {
 				open = append(open, c.Member.Server)
 			}
 		}

@@ -74,3 +74,28 @@ func TestExplainShowsEveryServer(t *testing.T) {
 		}
 	})
 }
+
+// TestExplainWaitsForWhomItAsked: of a channel explain waits for the servers that
+// the decision has asked, and asks no other.
+func TestExplainWaitsForWhomItAsked(t *testing.T) {
+	t.Parallel()
+	in(t, func(t *testing.T) {
+		s := newStage(t, "weight best=9 next=5 third=1", "weight other=1")
+		s.answers("best", 10*ms, farms.Present)
+		s.answers("next", 400*ms, farms.Absent)
+		s.answers("third", 10*ms, farms.Absent)
+		x := s.e.Explain(t.Context(), ExplainRequest{IP: netip.MustParseAddr(stageViewer), URL: stagePath})
+		if x.Server != "best" || x.WaitedMS != 10 {
+			t.Errorf("%s serves after %d ms, want best after 10", x.Server, x.WaitedMS)
+		}
+		whys := ""
+		for _, f := range x.Farms {
+			for _, c := range f.Servers {
+				whys += c.Name + " " + c.Why + ", "
+			}
+		}
+		if want := "best chosen, next absent, third not_needed, other not_needed, "; whys != want {
+			t.Errorf("whys %s, want %s", whys, want)
+		}
+	})
+}

@@ -37,9 +37,25 @@ type work struct {
 	zones    []zoneReading
 	barred   []*farms.Farm // whose servers would refuse the URL
 	chosen   farms.Choice
-	every    bool          // judge every farm: explain
-	dead     *farms.Server // explain: taken to be down, nil none
+	asked    []*farms.Server // of explain: whom the decision had asked
+	every    bool            // judge every farm: explain
+	dead     *farms.Server   // of explain: taken to be down, nil none
+	lookup   lookup
 }
+
+// lookup is what was found of a decision's content in what is remembered.
+type lookup uint8
+
+// The lookups. Their words are an interface: append, never rename.
+const (
+	lookupNone    lookup = iota // nobody's answer was wanted
+	lookupHit                   // all that was wanted was known
+	lookupRefresh               // it was, and somebody is asked anew meanwhile
+	lookupMiss                  // a server had to be asked first
+	lookupCount
+)
+
+var lookupNames = [lookupCount]string{lookupHit: "hit", lookupRefresh: "refresh", lookupMiss: "miss"}
 
 // begin takes a work from the pool; end gives it back.
 func (e *Engine) begin() *work {
@@ -72,7 +88,7 @@ func (e *Engine) decide(ctx context.Context, w *work, v *view, r Request) {
 	w.order = append(w.order[:0], farms.Order(d.Location, d.Session, w.order)...)
 	w.takeZones()
 	e.choose(ctx, w, v)
-	if r.Door == DoorExplain && w.query.Need != nil && w.dead == nil {
+	if r.Door == DoorExplain && (w.query.Need != nil && w.dead == nil || len(w.asked) > 0) {
 		e.complete(ctx, w, v)
 	}
 	if w.steer.on {
@@ -273,10 +289,12 @@ func (e *Engine) choose(ctx context.Context, w *work, v *view) {
 	opt := farms.Options{Every: w.every, Widen: w.steer.on}
 	known := e.prober.Content(w.query.Content)
 	c := farms.Choose(w.order, &w.query, &w.world, &v.table.Rules, opt, &w.scratch)
-	if c.Chosen == nil || len(c.Ask) > 0 {
+	missed := len(c.Ask) > 0
+	if c.Chosen == nil || missed {
 		c = e.wait(ctx, w, v, known, c)
 	}
 	w.chosen = c
+	w.lookup = w.lookedUp(missed)
 	if c.Chosen != nil && w.query.Content.Kind != farms.KindChild {
 		if len(c.Refresh) > 0 {
 			e.ask(w, c.Refresh)
@@ -286,6 +304,20 @@ func (e *Engine) choose(ctx context.Context, w *work, v *view) {
 			content = z.content
 		}
 		e.prober.Touch(content, w.query.Now)
+	}
+}
+
+// lookedUp tells what the choice found.
+func (w *work) lookedUp(missed bool) lookup {
+	switch c := &w.chosen; {
+	case missed:
+		return lookupMiss
+	case w.query.Content.Kind == farms.KindChild, c.Chosen != nil && c.Chosen.Farm.Assume:
+		return lookupNone
+	case len(c.Refresh) > 0:
+		return lookupRefresh
+	default:
+		return lookupHit
 	}
 }
 
@@ -329,6 +361,9 @@ func (e *Engine) wait(ctx context.Context, w *work, v *view, known *farms.Known,
 				continue
 			}
 			asked = e.ask(w, c.Ask)
+			if w.decision.Request.Door == DoorExplain {
+				w.asked = append(w.asked, c.Ask...)
+			}
 			opened = opened || asked.Opened > 0
 			opt.Busy = asked.Busy
 		}
@@ -443,7 +478,7 @@ const sessionCounted = 1
 func (e *Engine) commit(w *work, v *view) {
 	d := &w.decision
 	if d.Server != nil {
-		stays, child := w.query.Prior == d.Server.ID, d.Content.Kind == farms.KindChild
+		stays, child := w.query.Prior == d.Server.ID, d.Content.Kind == farms.KindChild && !w.steer.on
 		counted := uint64(0)
 		switch {
 		case stays && w.counted:
@@ -461,9 +496,9 @@ func (e *Engine) commit(w *work, v *view) {
 		if d.Request.Method == "GET" && !w.steer.on {
 			e.takeEvidence(w, v)
 		}
-		e.alarmChoice(w)
 	} else if d.refused() {
 		e.refusals.take(w, v)
 	}
-	v.counters.count(d)
+	e.alarmChoice(w, v)
+	v.counters.count(d, w.lookup)
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/pointsman-tv/pointsman/farms"
+	"github.com/pointsman-tv/pointsman/steering"
 	"github.com/pointsman-tv/pointsman/steering/playlist"
 )
 
@@ -65,7 +66,10 @@ func (e *Engine) decorate(ctx context.Context, w *work, v *view, path string) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, v.set.DecisionTimeout)
 	defer cancel()
-	got, err := e.manifest(ctx, string(appendLocation(nil, d.Server.Base(w.query.Secure), w.target, path)), d.Request.Viewer.Addr.String(), w.target.Query == "")
+	t := w.target
+	t.Query = steering.WithoutToken(t.Query)
+	t.HasQuery = t.Query != ""
+	got, err := e.manifest(ctx, string(appendLocation(nil, d.Server.Base(w.query.Secure), t, path)), d.Request.Viewer.Addr.String(), !t.HasQuery)
 	if err != nil {
 		return
 	}

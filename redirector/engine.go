@@ -43,10 +43,12 @@ type Engine struct {
 	decorating atomic.Int64 // fetches under way
 	sessions   *memory
 	evidence   *memory
+	sense      *sense
 	waiting    atomic.Int64
 	draining   atomic.Bool // readiness is off: we are going down
 	start      time.Time
 	clock      logClock
+	floods     []flood // by reason
 	works      sync.Pool
 
 	recent   recent   // what /status shows of the last minute
@@ -66,6 +68,7 @@ type view struct {
 	set      *Settings
 	channel  channelRule
 	redact   secretNames
+	sampled  string // see sampleText
 	loads    map[farms.ServerID]*load
 	counters *tableCounters
 	served   []zerolog.Logger                // see servedLines
@@ -98,9 +101,10 @@ func New(opt Options) *Engine {
 	now := time.Now()
 	e := &Engine{
 		prober: opt.Prober, log: opt.Log, decisions: opt.Decisions, metrics: opt.Metrics, alarms: opt.Alarms,
-		sessions: newMemory(sessionBits, now), evidence: newMemory(evidenceBits, now), start: now,
+		sessions: newMemory(sessionBits, now), evidence: newMemory(evidenceBits, now), sense: newSense(), start: now,
 		saveOverrides: opt.SaveOverrides, savePathways: opt.SavePathways, fetcher: opt.Fetcher,
 	}
+	e.floods = make([]flood, len(statusOf))
 	e.works.New = func() any { return new(work) }
 	e.live = status.NewLive(e.Status)
 	e.overrides.Store(&farms.Overrides{})
@@ -114,7 +118,7 @@ func (e *Engine) Swap(t *farms.Table, set *Settings) {
 	old := e.view.Load()
 	v := &view{
 		table: t, set: set, channel: newChannelRule(set.ChannelRegex, set.ChannelGroup),
-		redact: newSecretNames(set.Redact), loads: make(map[farms.ServerID]*load, len(t.Servers)),
+		redact: newSecretNames(set.Redact), sampled: sampleText(set.LogSample), loads: make(map[farms.ServerID]*load, len(t.Servers)),
 	}
 	for _, s := range t.Servers {
 		l := &load{}
@@ -156,6 +160,7 @@ func (e *Engine) Swap(t *farms.Table, set *Settings) {
 		v.steered = servedLines(e.decisions, t, DoorSteering, http.StatusOK)
 	}
 	e.view.Store(v)
+	e.sense.follow(set)
 	if old != nil {
 		e.metrics.forget(old.table, t)
 	}

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
-	"unicode/utf8"
 
 	"github.com/rs/zerolog"
 
@@ -55,16 +54,47 @@ func servedLines(base zerolog.Logger, t *farms.Table, door Door, status int) []z
 	return lines
 }
 
-// record writes the one log line of a decision.
+// lineRoom is room on the stack for what record adds to a line of ordinary length.
+const lineRoom = 1024
+
+// record writes the one log line of a decision. The line begins with what its
+// logger has encoded already, or with members that are rare; all that is in every
+// line is appended by hand and handed over as if it were the one value of "time":
+// an encoder that looks at every key anew costs twice the time.
 func (e *Engine) record(d *Decision, v *view) {
+	ev := e.lineOf(d, v)
+	var room [lineRoom]byte
+	b := append(append(append(room[:0], '"'), e.clock.text(d.Time)...), '"')
+	b = appendText(append(b, `,"method":`...), d.Request.Method, maxLogMethod)
+	b = appendAddr(append(b, `,"client":`...), v.set.logged(d.Request.Viewer.Addr))
+	b = appendAddr(append(b, `,"peer":`...), v.set.logged(d.Request.Viewer.Peer))
+	b = appendText(append(b, `,"host":`...), d.Host, maxLogHost)
+	b = appendText(append(b, `,"target":`...), v.redacted(d), maxLogTarget)
+	b = appendText(append(b, `,"ua":`...), d.Request.UserAgent, maxLogAgent)
+	if d.Location != nil {
+		b = appendText(append(b, `,"location":`...), d.Location.Name, maxLogTarget)
+		b = appendText(append(b, `,"channel":`...), d.Content.Channel, maxLogTarget)
+		b = appendText(append(b, `,"kind":`...), d.Content.Kind.String(), maxLogTarget)
+		b = appendText(append(b, `,"protocol":`...), d.Content.Protocol.String(), maxLogTarget)
+	}
+	if d.Server != nil {
+		b = appendText(append(b, `,"farm":`...), d.Farm.Name, maxLogTarget)
+		b = appendText(append(b, `,"why":`...), d.Why.String(), maxLogTarget)
+	}
+	if v.sampled != "" && !d.refused() {
+		b = append(append(b, `,"sample":`...), v.sampled...)
+	}
+	ev.RawJSON("time", b).Msg("decision")
+}
+
+// lineOf begins the line of a decision with what is not in every one.
+func (e *Engine) lineOf(d *Decision, v *view) *zerolog.Event {
 	var ev *zerolog.Event
 	switch {
 	case d.Server != nil && d.Request.Door == DoorHTTP && !d.Decorated:
 		ev = v.served[d.Server.Index].Log()
-		ev.Str("farm", d.Farm.Name).Str("why", d.Why.String())
 	case d.Server != nil && d.Request.Door == DoorSteering:
 		ev = v.steered[d.Server.Index].Log()
-		ev.Str("farm", d.Farm.Name).Str("why", d.Why.String()).Strs("pathways", d.Pathways).Int("ttl", d.TTL)
 	default:
 		ev = e.decisions.Log()
 		ev.Str("door", d.Request.Door.String()).Str("reason", d.Reason.String()).Int("status", d.Status).
@@ -73,26 +103,11 @@ func (e *Engine) record(d *Decision, v *view) {
 			ev.Str("detail", clip(d.Detail, maxLogTarget))
 		}
 		if d.Server != nil {
-			ev.Str("server", d.Server.Name).Str("farm", d.Farm.Name).Str("why", d.Why.String())
-		}
-		if len(d.Pathways) > 0 {
-			ev.Strs("pathways", d.Pathways).Int("ttl", d.TTL)
+			ev.Str("server", d.Server.Name)
 		}
 	}
-	ev.Str("time", e.clock.text(d.Time)).
-		Str("method", clip(d.Request.Method, maxLogMethod)).
-		Str("client", d.Request.Viewer.Addr.String())
-	if d.Request.Viewer.Peer != d.Request.Viewer.Addr {
-		ev.Str("peer", d.Request.Viewer.Peer.String())
-	}
-	ev.Str("host", clip(d.Host, maxLogHost)).
-		Str("target", clip(v.redacted(d), maxLogTarget)).
-		Str("ua", clip(d.Request.UserAgent, maxLogAgent))
-	if d.Location != nil {
-		ev.Str("location", d.Location.Name).
-			Str("channel", clip(d.Content.Channel, maxLogTarget)).
-			Str("kind", d.Content.Kind.String()).
-			Str("protocol", d.Content.Protocol.String())
+	if len(d.Pathways) > 0 || d.Request.Door == DoorSteering && d.Server != nil {
+		ev.Strs("pathways", d.Pathways).Int("ttl", d.TTL)
 	}
 	if d.Asked > 0 {
 		ev.Str("dialect", d.Archive.Dialect).Int64("held_sec", int64(d.Held.Seconds())).Int64("asked_sec", int64(d.Asked.Seconds()))
@@ -103,50 +118,14 @@ func (e *Engine) record(d *Decision, v *view) {
 	if d.Waited > 0 {
 		ev.Int64("waited_ms", d.Waited.Milliseconds())
 	}
-	ev.Msg("decision")
+	return ev
 }
-
-// clip cuts s to n bytes of JSON, between characters: a byte that is no text
-// takes six of them there, so that a viewer could make a line six times as long.
-func clip(s string, n int) string {
-	if len(s) <= n && plain(s) {
-		return s
-	}
-	for i := 0; i < len(s); {
-		r, size := utf8.DecodeRuneInString(s[i:])
-		cost := size
-		switch {
-		case r == utf8.RuneError && size == 1, r < ' ', r == 0x7f:
-			cost = maxEscaped
-		case r == '"', r == '\\':
-			cost = len(`\"`)
-		}
-		if n -= cost; n < 0 {
-			return s[:i] + "…"
-		}
-		i += size
-	}
-	return s
-}
-
-// plain tells whether s is its own JSON text.
-func plain(s string) bool {
-	for i := range len(s) {
-		if c := s[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {
-			return false
-		}
-	}
-	return true
-}
-
-// maxEscaped is the length of a JSON escape like \u001f.
-const maxEscaped = 6
 
 // redacted returns the target with the values of secret query parameters
 // replaced, and the user information that a target in absolute form may have.
 func (v *view) redacted(d *Decision) string {
 	t := v.withoutCredentials(withoutUser(d.Request.RawTarget), d) // the encoder escapes what JSON cannot hold
-	_, query, ok := strings.Cut(t, "?")
+	_, query, ok := cutByte(t, '?')
 	if !ok || len(v.redact.names) == 0 {
 		return t
 	}
@@ -154,7 +133,7 @@ func (v *view) redacted(d *Decision) string {
 	done := 0 // bytes of t that are dealt with
 	for at, more := len(t)-len(query), true; more; {
 		var pair string
-		pair, query, more = strings.Cut(query, "&")
+		pair, query, more = cutByte(query, '&')
 		if i := v.secretAt(pair); i >= 0 {
 			b.Grow(len(t))
 			b.WriteString(t[done : at+i])
@@ -170,13 +149,22 @@ func (v *view) redacted(d *Decision) string {
 	return b.String()
 }
 
+// cutByte is strings.Cut for a separator of one byte, without the search for a
+// string, which was a tenth of a line.
+func cutByte(s string, sep byte) (before, after string, found bool) {
+	if i := strings.IndexByte(s, sep); i >= 0 {
+		return s[:i], s[i+1:], true
+	}
+	return s, "", false
+}
+
 // withoutCredentials replaces the parts of a target's path that its dialect
 // knows as credentials.
 func (v *view) withoutCredentials(t string, d *Decision) string {
 	if d.Archive.Dialect == "" {
 		return t
 	}
-	path, _, _ := strings.Cut(t, "?")
+	path, _, _ := cutByte(t, '?')
 	at := len(v.set.URIPath)
 	if i := strings.Index(path, "://"); i >= 0 {
 		at += i + len("://") + max(strings.IndexByte(path[i+len("://"):], '/'), 0)
@@ -194,21 +182,19 @@ func (v *view) withoutCredentials(t string, d *Decision) string {
 // there is none. Some servers take a semicolon or a second question mark for a
 // separator, so names are looked for behind those too.
 func (v *view) secretAt(pair string) int {
-	for from := 0; ; {
-		end := strings.IndexAny(pair[from:], ";?")
-		part := pair[from:]
-		if end >= 0 {
-			part = part[:end]
+	from, named := 0, false // where a name begins, and whether it is over
+	for i := range len(pair) {
+		switch pair[i] {
+		case '=':
+			if !named && i+1 < len(pair) && v.secretName(pair[from:i]) {
+				return i + 1
+			}
+			named = true
+		case ';', '?':
+			from, named = i+1, false
 		}
-		name, _, found := strings.Cut(part, "=")
-		if at := from + len(name) + len("="); found && at < len(pair) && v.secretName(name) {
-			return at
-		}
-		if end < 0 {
-			return -1
-		}
-		from += end + 1
 	}
+	return -1
 }
 
 // secretName tells whether a query parameter of this name is secret; servers

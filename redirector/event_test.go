@@ -94,7 +94,7 @@ func TestDecisionLine(t *testing.T) {
 		s.answers("a", 40*ms, farms.Present)
 		_, got := s.logged(s.visits(visit{target: "/ch/index.m3u8?a=1", agent: "player/1"}))
 		want := map[string]any{
-			"time": time.Now().Add(-40 * ms).UTC().Format(TimeFormat), "door": "http", "method": "GET", "client": stageViewer, "host": "tv.example",
+			"time": time.Now().Add(-40 * ms).UTC().Format(TimeFormat), "door": "http", "method": "GET", "client": stageViewer, "peer": stageViewer, "host": "tv.example",
 			"target": "/ch/index.m3u8?a=1", "ua": "player/1", "reason": "ok", "status": 302.0, "location": "everybody", "channel": "ch",
 			"kind": "live", "protocol": "hls", "farm": "f1", "server": "a", "why": "chosen", "waited_ms": 40.0, "generation": 1.0, "msg": "decision",
 		}
@@ -118,6 +118,77 @@ func TestDecisionLine(t *testing.T) {
 		d.Request.Viewer.Peer = netip.MustParseAddr("10.0.0.1")
 		if _, proxied := s.logged(d); proxied["peer"] != "10.0.0.1" || proxied["client"] != stageViewer {
 			t.Errorf("behind a proxy: %v", proxied)
+		}
+	})
+}
+
+// TestAddressesAreMasked: with log.mask_addresses no line has more of a viewer's
+// address than its network.
+func TestAddressesAreMasked(t *testing.T) {
+	t.Parallel()
+	in(t, func(t *testing.T) {
+		s := newStageOf(t, stageSpec(t, "weight a"), func(set *Settings) { set.MaskAddresses = true })
+		s.knows("a", farms.Present, nil)
+		for _, row := range []struct{ client, peer, wantClient, wantPeer string }{
+			{"203.0.113.77", "198.51.100.9", "203.0.113.0", "198.51.100.0"},
+			{"2001:db8:1234:5678::9", "10.1.2.3", "2001:db8:1234::", "10.1.2.0"},
+			{"0.0.0.1", "::1", "0.0.0.0", "::"},
+		} {
+			for _, method := range []string{"GET", "POST"} {
+				d := s.visits(visit{method: method, addr: row.client})
+				d.Request.Viewer.Peer = netip.MustParseAddr(row.peer)
+				line, fields := s.logged(d)
+				if fields["client"] != row.wantClient || fields["peer"] != row.wantPeer {
+					t.Errorf("%s from %s by %s: the line says %s", method, row.client, row.peer, line)
+				}
+			}
+		}
+		if _, fields := s.logged(Decision{Host: "x"}); fields["client"] != "invalid IP" {
+			t.Errorf("no address is logged as %v", fields["client"])
+		}
+	})
+}
+
+func TestMaskedText(t *testing.T) {
+	t.Parallel()
+	in(t, func(t *testing.T) {
+		for _, mask := range []bool{false, true} {
+			s := newStageOf(t, stageSpec(t, "weight a"), func(set *Settings) { set.MaskAddresses = mask })
+			for text, want := range map[string]string{
+				"http: TLS handshake error from 203.0.113.77:4711: EOF":          "http: TLS handshake error from 203.0.113.0:4711: EOF",
+				"http: panic serving [2001:db8:1:2:3::9]:80: x":                  "http: panic serving [2001:db8:1::]:80: x",
+				"read 203.0.113.77, twice ::ffff:203.0.113.78 and 2001:db8::1:2": "read 203.0.113.0, twice 203.0.113.0 and 2001:db8::",
+				"http: 1.2 12:30 nothing":                                        "http: 1.2 12:30 nothing",
+			} {
+				if !mask {
+					want = text
+				}
+				if got := s.e.Masked(text); got != want {
+					t.Errorf("mask %v: %q is %q, want %q", mask, text, got, want)
+				}
+			}
+		}
+	})
+}
+
+// FuzzAppendText: what is appended is JSON of what clip leaves, within its bound.
+func FuzzAppendText(f *testing.F) {
+	for _, s := range []string{"", "plain", "a\"b\\c", "\x00\x1f\x7f", "é\u2028𝄞", "\xff\xf0\x9d", "<&>"} {
+		f.Add(s, 64)
+		f.Add(s, 3)
+	}
+	f.Fuzz(func(t *testing.T, s string, n int) {
+		n = min(max(n, 0), 1<<16)
+		b := appendText(nil, s, n)
+		var got string
+		if err := json.Unmarshal(b, &got); err != nil {
+			t.Fatalf("%q is no JSON: %v", b, err)
+		}
+		if want := string([]rune(clip(s, n))); got != want {
+			t.Errorf("%q was appended as %q, want %q", s, got, want)
+		}
+		if len(b) > n+len(`""…`) {
+			t.Errorf("%d bytes, want at most %d", len(b), n)
 		}
 	})
 }

@@ -293,7 +293,7 @@ func newStageOf(t testing.TB, spec *farms.Spec, edit func(*Settings)) *stage {
 	m := NewMetrics("test", "test")
 	s := &stage{
 		t: t, p: newScript(table), table: table, start: time.Now(),
-		set: &Settings{Clients: clients, DecisionTimeout: 1500 * time.Millisecond, HealthPath: "/.pointsman/health"},
+		set: &Settings{Clients: clients, DecisionTimeout: 1500 * time.Millisecond, HealthPath: "/.pointsman/health", LogSample: 1},
 	}
 	if edit != nil {
 		edit(s.set)

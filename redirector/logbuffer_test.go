@@ -2,6 +2,7 @@ package redirector
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -136,6 +137,63 @@ func TestBlockedSinkHoldsNobodyUp(t *testing.T) {
 		}
 		if n := lost.get(); n != 100 {
 			t.Errorf("%d lines counted as lost in the end, want 100", n)
+		}
+	})
+}
+
+// failing is a sink with room for some bytes.
+type failing struct {
+	sink
+	room int
+}
+
+var errFull = errors.New("no space left")
+
+func (f *failing) Write(b []byte) (int, error) {
+	f.mu.Lock()
+	n := min(len(b), f.room)
+	f.room -= n
+	f.mu.Unlock()
+	_, _ = f.sink.Write(b[:n])
+	if n < len(b) {
+		return n, errFull
+	}
+	return n, nil
+}
+
+// TestFailingSinkIsCounted: lines that a full disk does not take are counted, and
+// the line it tore is ended, so that the next is whole.
+func TestFailingSinkIsCounted(t *testing.T) {
+	t.Parallel()
+	in(t, func(t *testing.T) {
+		out := failing{room: 6}
+		var lost counter
+		b := NewLogBuffer(&out, lost.add)
+		defer b.Close()
+		flush := func(lines ...string) {
+			for _, line := range lines {
+				write(t, b, line)
+			}
+			<-time.After(2 * logFlushEvery)
+			synctest.Wait()
+		}
+		flush("one\n", "two\n", "three\n")
+		if n := lost.get(); n != 2 {
+			t.Errorf("%d lines are lost, want 2", n)
+		}
+		flush("four\n")
+		if n := lost.get(); n != 3 {
+			t.Errorf("%d lines are lost, want 3", n)
+		}
+		out.mu.Lock()
+		out.room = 100
+		out.mu.Unlock()
+		flush("five\n")
+		if text, _ := out.written(); text != "one\ntw\nfive\n" {
+			t.Errorf("%q was written, want the torn line ended and the next one whole", text)
+		}
+		if n := lost.get(); n != 3 {
+			t.Errorf("%d lines are lost in the end, want 3", n)
 		}
 	})
 }

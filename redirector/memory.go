@@ -76,3 +76,14 @@ func (m *memory) put(key, a, b uint64, now time.Time) {
 	s.b.Store(b)
 	s.at.Store(int64(now.Sub(m.start)) + 1)
 }
+
+// count returns how many keys were written since a time. It reads every slot.
+func (m *memory) count(since time.Time) (n int) {
+	from := int64(since.Sub(m.start))
+	for i := range m.slots {
+		if at := m.slots[i].at.Load(); at > 0 && at-1 >= from {
+			n++
+		}
+	}
+	return n
+}

@@ -16,16 +16,19 @@ type Metrics struct {
 	Registry *prometheus.Registry
 
 	decisions  *prometheus.CounterVec
+	lookups    *prometheus.CounterVec
 	servers    *prometheus.CounterVec
 	waited     prometheus.Histogram
 	probes     *prometheus.CounterVec
 	probeTime  *prometheus.HistogramVec
-	up         *prometheus.GaugeVec
 	alarm      *prometheus.GaugeVec
 	generation prometheus.Gauge
 	reloadOK   prometheus.Gauge
 	reloadTime prometheus.Gauge
+	reopenOK   prometheus.Gauge
 	lost       prometheus.Counter
+	unsampled  prometheus.Counter
+	flooded    prometheus.Counter
 }
 
 // NewMetrics makes the metrics in a registry of their own.
@@ -39,20 +42,20 @@ func NewMetrics(version, revision string) *Metrics {
 		servers: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "pointsman_server_decisions_total", Help: "Viewers sent to each server.",
 		}, []string{"server"}),
-		waited: prometheus.NewHistogram(prometheus.HistogramOpts{
+		lookups: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "pointsman_content_lookups_total", Help: "Decisions by what was known of their content: all (hit), all but somebody is asked anew (refresh), too little (miss).",
+		}, []string{"result"}),
+		waited: prometheus.NewHistogram(native(prometheus.HistogramOpts{
 			Name: "pointsman_decision_wait_seconds", Help: "How long decisions waited for servers' answers; those that did not wait are not in it.",
 			Buckets: []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5},
-		}),
+		})),
 		probes: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "pointsman_probe_results_total", Help: "Probes by kind (status, content) and result.",
 		}, []string{"kind", "result"}),
-		probeTime: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		probeTime: prometheus.NewHistogramVec(native(prometheus.HistogramOpts{
 			Name: "pointsman_probe_duration_seconds", Help: "How long probes took.",
 			Buckets: []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5},
-		}, []string{"kind"}),
-		up: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "pointsman_server_up", Help: "1 when the server's status probes are good, else 0.",
-		}, []string{"server"}),
+		}), []string{"kind"}),
 		alarm: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "pointsman_alarm", Help: "1 while the alarm is on, else 0.",
 		}, []string{"code"}),
@@ -65,18 +68,44 @@ func NewMetrics(version, revision string) *Metrics {
 		reloadTime: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "pointsman_config_last_reload_success_timestamp_seconds", Help: "When the configuration in force was taken.",
 		}),
+		reopenOK: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "pointsman_log_last_reopen_successful", Help: "1 when log.decisions_file could be opened the last time, 0 when the file before goes on.",
+		}),
 		lost: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "pointsman_log_lines_lost_total", Help: "Log lines that found the buffer full.",
+			Name: "pointsman_log_lines_lost_total", Help: "Log lines that a sink did not take: it blocked until the buffer was full, or failed.",
 		}),
 	}
+	leftOut := prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "pointsman_log_lines_left_out_total", Help: "Lines of decisions that were not written: not in the sample (log.sample), or in a flood of refusals.",
+	}, []string{"cause"})
+	m.unsampled, m.flooded = leftOut.WithLabelValues("sample"), leftOut.WithLabelValues("flood")
+	m.Reopened(true)
 	build := prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "pointsman_build_info", Help: "Always 1; the labels say what runs.",
 	}, []string{"version", "revision"})
 	build.WithLabelValues(version, revision).Set(1)
-	r.MustRegister(m.decisions, m.servers, m.waited, m.probes, m.probeTime, m.up, m.alarm, m.generation,
-		m.reloadOK, m.reloadTime, m.lost, build,
+	r.MustRegister(m.decisions, m.servers, m.lookups, m.waited, m.probes, m.probeTime, m.alarm, m.generation,
+		m.reloadOK, m.reloadTime, m.reopenOK, m.lost, leftOut, build,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
+}
+
+// native adds to a histogram's buckets a native histogram (Prometheus' own, which
+// scrapes by protobuf get): buckets 10 % wide, a hundred of them at most.
+func native(o prometheus.HistogramOpts) prometheus.HistogramOpts {
+	o.NativeHistogramBucketFactor = 1.1
+	o.NativeHistogramMaxBucketNumber = 100
+	o.NativeHistogramMinResetDuration = time.Hour
+	return o
+}
+
+// Expect makes the series of a kind of probe, so that they are there before the
+// first result: a rate of what was not there yesterday begins a scrape too late.
+func (m *Metrics) Expect(kind string, results []string) {
+	m.probeTime.WithLabelValues(kind)
+	for _, result := range results {
+		m.probes.WithLabelValues(kind, result)
+	}
 }
 
 // Observe registers the gauges that are read from the engine when asked for.
@@ -96,6 +125,10 @@ func (m *Metrics) Observe(e *Engine) {
 	gauge("pointsman_waiting_decisions", "Decisions that wait for servers' answers now.", func() float64 {
 		return float64(e.waiting.Load())
 	})
+	gauge("pointsman_remembered_sessions", "Sessions that are remembered with their server.", func() float64 {
+		return float64(e.sessions.count(time.Now().Add(-sessionMemory)))
+	})
+	m.Registry.MustRegister(newServerGauges(e))
 }
 
 func oneIf(b bool) float64 {
@@ -114,9 +147,6 @@ func (m *Metrics) Probe(kind, result string, took time.Duration) {
 	m.probeTime.WithLabelValues(kind).Observe(took.Seconds())
 }
 
-// ServerUp sets a server's gauge.
-func (m *Metrics) ServerUp(name string, up bool) { m.up.WithLabelValues(name).Set(oneIf(up)) }
-
 // Reloaded notes the outcome of a reload.
 func (m *Metrics) Reloaded(ok bool, generation uint64, now time.Time) {
 	m.reloadOK.Set(oneIf(ok))
@@ -126,7 +156,10 @@ func (m *Metrics) Reloaded(ok bool, generation uint64, now time.Time) {
 	}
 }
 
-// LinesLost counts log lines that found the buffer full.
+// Reopened notes whether log.decisions_file could be opened.
+func (m *Metrics) Reopened(ok bool) { m.reopenOK.Set(oneIf(ok)) }
+
+// LinesLost counts log lines that a sink did not take.
 func (m *Metrics) LinesLost(n int) { m.lost.Add(float64(n)) }
 
 // tableCounters are the counters of one table, resolved once: looking a label
@@ -135,6 +168,7 @@ type tableCounters struct {
 	http, steering doorCounters
 	servers        []prometheus.Counter // by Server.Index
 	waited         prometheus.Histogram
+	lookups        [lookupCount]prometheus.Counter // nil: not counted
 }
 
 // doorCounters are those of one door.
@@ -147,6 +181,11 @@ func (m *Metrics) resolve(t *farms.Table) *tableCounters {
 	c := &tableCounters{waited: m.waited, http: m.resolveDoor(DoorHTTP, t), steering: m.resolveDoor(DoorSteering, t)}
 	for _, s := range t.Servers {
 		c.servers = append(c.servers, m.servers.WithLabelValues(s.Name))
+	}
+	for l, name := range lookupNames {
+		if name != "" {
+			c.lookups[l] = m.lookups.WithLabelValues(name)
+		}
 	}
 	return c
 }
@@ -174,7 +213,6 @@ func (m *Metrics) forget(old, next *farms.Table) {
 	for _, s := range old.Servers {
 		if !keep[s.Name] {
 			m.servers.DeleteLabelValues(s.Name)
-			m.up.DeleteLabelValues(s.Name)
 		}
 	}
 	keep = make(map[string]bool, len(next.Farms))
@@ -190,7 +228,10 @@ func (m *Metrics) forget(old, next *farms.Table) {
 }
 
 // count counts one decision. A HEAD is a decision, but no viewer yet.
-func (c *tableCounters) count(d *Decision) {
+func (c *tableCounters) count(d *Decision, l lookup) {
+	if n := c.lookups[l]; n != nil {
+		n.Inc()
+	}
 	door := &c.http
 	if d.Request.Door == DoorSteering {
 		door = &c.steering

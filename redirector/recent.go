@@ -34,8 +34,8 @@ type sample struct {
 	servers []uint32 // by farms.Server.Index
 }
 
-// Watch keeps the last minute of decisions for /status until ctx ends.
-func (e *Engine) Watch(ctx context.Context) {
+// CountSeconds keeps the last minute of decisions for /status until ctx ends.
+func (e *Engine) CountSeconds(ctx context.Context) {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
 	e.sample()
@@ -63,21 +63,21 @@ func (c *tableCounters) read() sample {
 	s := sample{reasons: make([]uint64, len(farms.Reasons())), servers: make([]uint32, len(c.servers))}
 	for _, door := range []*doorCounters{&c.http, &c.steering} {
 		for _, counter := range door.farms {
-			s.reasons[farms.ReasonOK] += valueOf(counter)
+			s.reasons[farms.ReasonOK] += countOf(counter)
 		}
 		for reason, counter := range door.refusals {
 			if counter != nil {
-				s.reasons[reason] += valueOf(counter)
+				s.reasons[reason] += countOf(counter)
 			}
 		}
 	}
 	for i, counter := range c.servers {
-		s.servers[i] = uint32(valueOf(counter))
+		s.servers[i] = uint32(countOf(counter))
 	}
 	return s
 }
 
-func valueOf(c prometheus.Counter) uint64 {
+func countOf(c prometheus.Counter) uint64 {
 	var m dto.Metric
 	if err := c.Write(&m); err != nil {
 		return 0 // a counter of ours always can be written

@@ -3,7 +3,6 @@ package redirector
 import (
 	"sync/atomic"
 
-	"github.com/pointsman-tv/pointsman/farms"
 	"github.com/pointsman-tv/pointsman/redirector/status"
 )
 
@@ -43,7 +42,7 @@ func (r *refusals) take(w *work, v *view) {
 	f := &status.Refusal{
 		Time: d.Time.UTC(), Door: d.Request.Door.String(), Reason: d.Reason.String(), Status: d.Status,
 		Detail: clip(d.Detail, maxLogTarget), Method: clip(d.Request.Method, maxLogMethod),
-		Client: d.Request.Viewer.Addr.String(), Peer: d.Request.Viewer.Peer.String(),
+		Client: v.set.logged(d.Request.Viewer.Addr).String(), Peer: v.set.logged(d.Request.Viewer.Peer).String(),
 		Host: clip(d.Host, maxLogHost), Target: clip(v.redacted(d), maxLogTarget),
 		UserAgent: clip(d.Request.UserAgent, maxLogAgent), Fallback: d.Fallback, WaitedMS: d.Waited.Milliseconds(),
 	}
@@ -78,9 +77,4 @@ func (r *refusals) last() status.Refusals {
 		out.LeftOut = newer - uint64(len(out.Last))
 	}
 	return out
-}
-
-// refused tells whether a decision is one that an operator may want to look into.
-func (d *Decision) refused() bool {
-	return d.Server == nil && d.Reason != farms.ReasonPreflight
 }

@@ -1,6 +1,7 @@
 package redirector
 
 import (
+	"net/netip"
 	"regexp"
 	"time"
 
@@ -29,6 +30,7 @@ type Settings struct {
 	SessionKeys     []string
 	Hosts           map[string]bool // lower case; empty: every Host is ours
 	Clients         *clientip.Resolver
+	TrustedProxies  []netip.Prefix            // those of Clients, for an advice
 	Archive         *archive.Parser           // nil: no URL asks for a recording
 	Zones           map[string]*time.Location // by farm, where a farm has a zone of its own
 	HealthPath      string
@@ -36,6 +38,8 @@ type Settings struct {
 	DecisionTimeout time.Duration
 	ReturnEvidence  ReturnEvidence
 	LogDecisions    bool
+	LogSample       float64  // part of the decisions that are logged, refusals apart; 1 all
+	MaskAddresses   bool     // addresses of viewers are logged as their networks
 	Redact          []string // query names whose values are not logged, lower case
 }
 

@@ -46,11 +46,16 @@ func (e *Engine) Status(now time.Time) *status.Document {
 	decisions, given := e.recent.lastMinute(t)
 	out := &status.Document{
 		Version: status.Version, Generation: t.Generation, Ready: e.Ready(), Time: now.UTC(), Known: known,
-		Config: e.statusConfig(now), Alarms: []status.Alarm{}, Farms: make([]status.Farm, 0, len(t.Farms)),
+		Config: e.statusConfig(now), Alarms: []status.Alarm{}, Advices: []status.Advice{}, Farms: make([]status.Farm, 0, len(t.Farms)),
 		Locations: make([]status.Location, 0, len(t.Locations)), Decisions: decisions, Refusals: e.refusals.last(),
 	}
 	for _, a := range e.alarms.On() {
-		out.Alarms = append(out.Alarms, status.Alarm{Code: a.Code, Since: a.Since.UTC(), Detail: a.Detail})
+		out.Alarms = append(out.Alarms, status.Alarm{
+			Code: a.Code, Since: a.Since.UTC(), Detail: a.Detail, Subject: a.Subject, Severity: a.Severity, Config: a.Config, ID: a.ID,
+		})
+		if a.Config != "" {
+			out.Advices = append(out.Advices, status.Advice{Code: a.Code, Since: a.Since.UTC(), Detail: a.Detail, Config: a.Config})
+		}
 	}
 	servers := make([]status.Server, len(t.Servers))
 	e.statusServers(servers, v, given, now)
@@ -105,23 +110,10 @@ func (e *Engine) statusServers(out []status.Server, v *view, given []uint64, now
 	}
 	tick := e.tick(now)
 	for i, s := range v.table.Servers {
-		x := status.Server{Name: s.Name, URL: s.URL, State: "unknown", Given: given[i]}
-		if h := e.prober.Health(s.Endpoint); h != nil {
+		h := e.prober.Health(s.Endpoint)
+		x := status.Server{Name: s.Name, URL: s.URL, State: stateOf(s, h, v.table, overrides, now), Given: given[i]}
+		if h != nil {
 			x.Since, x.Reason, x.RTTMS, x.Probed = h.Since.UTC(), h.Reason, milliseconds(h.RTT), h.Probed.UTC()
-			switch {
-			case h.Condition == farms.ConditionDown:
-				x.State = "down"
-			case h.Condition == farms.ConditionUp && !h.WarmFrom.IsZero() && now.Sub(h.WarmFrom) < v.table.Rules.SlowStart:
-				x.State = "warming"
-			case h.Condition == farms.ConditionUp:
-				x.State = "up"
-			}
-		}
-		switch overrides.State(s, now) {
-		case farms.StateDisabled:
-			x.State = "disabled"
-		case farms.StateDraining:
-			x.State = "draining"
 		}
 		if o, ok := overrides[s.Name]; ok && !o.Ended(now) {
 			x.Override = &status.OverrideOn{State: o.State.String(), Until: timeOrNil(o.Until)}
@@ -138,6 +130,27 @@ func (e *Engine) statusServers(out []status.Server, v *view, given []uint64, now
 			x.Sessions = rounded(decayed(l.word.Load(), tick), 1)
 		}
 		out[i] = x
+	}
+}
+
+// stateOf is the word for the state of a server: the operator's where he has one,
+// else what its health says, nil being that nothing is known.
+func stateOf(s *farms.Server, h *farms.Health, t *farms.Table, overrides farms.Overrides, now time.Time) string {
+	switch overrides.State(s, now) {
+	case farms.StateDisabled:
+		return "disabled"
+	case farms.StateDraining:
+		return "draining"
+	}
+	switch {
+	case h == nil, h.Condition == farms.ConditionUnknown:
+		return "unknown"
+	case h.Condition == farms.ConditionDown:
+		return "down"
+	case !h.WarmFrom.IsZero() && now.Sub(h.WarmFrom) < t.Rules.SlowStart:
+		return "warming"
+	default:
+		return "up"
 	}
 }
 

@@ -4,6 +4,8 @@ import (
 	"compress/gzip"
 	"math/rand/v2"
 	"net/http"
+	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -174,8 +176,9 @@ func (e *Engine) sessionToken(w *work, v *view) {
 	}
 	d := &w.decision
 	token := w.steer.params.Token
-	if !w.steer.on {
-		token, _ = queryValue(w.target.Query, steering.TokenParam)
+	if !w.steer.on && w.target.Query != "" {
+		p := steering.ReadParams(w.target.Query)
+		token = p.Token
 	}
 	if token == "" {
 		return
@@ -215,11 +218,12 @@ func (e *Engine) heed(w *work, v *view) {
 	d := &w.decision
 	var slow uint64
 	if v.feedback != nil {
-		if p := &w.steer.params; w.steer.on && p.Pathway != "" && v.pathways[p.Pathway] {
+		if p := &w.steer.params; d.Request.Door == DoorSteering && p.Pathway != "" && v.pathways[p.Pathway] {
 			v.feedback.Observe(d.Session, farms.PathwayHash(p.Pathway), p.Throughput, d.Time, v.set.Steering.Feedback)
 		}
 		slow, _ = v.feedback.Demoted(d.Session, d.Time)
 	}
+	w.query.Moves = w.steer.on
 	w.query.Steered = e.pathways.Load().Steered(d.Location, d.Content.Channel, slow, d.Time)
 }
 
@@ -295,19 +299,35 @@ func (w *work) orderIDs(v *view) {
 		if at < 0 {
 			continue // its base is not offered
 		}
-		s.clones = append(s.clones, c.Clone)
 		switch {
 		case steered.Pins(c.ID):
 			at = 0
 		case steered.Drains(c.ID), steered.Slow(c.ID):
 			at = len(s.ids)
-		default:
-			at++
+		default: // behind its base and the clones before it
+			for at++; at < len(s.ids) && s.descends(s.ids[at], c.Base); at++ {
+			}
 		}
 		s.ids = append(s.ids, "")
 		copy(s.ids[at+1:], s.ids[at:])
 		s.ids[at] = c.ID
+		s.clones = append(s.clones, c.Clone)
 	}
+}
+
+// descends tells whether a clone of the manifest is made of base, or of a clone
+// of it.
+func (s *steer) descends(id, base string) bool {
+	for range s.clones {
+		i := slices.IndexFunc(s.clones, func(c steering.Clone) bool { return c.ID == id })
+		if i < 0 {
+			return false
+		}
+		if id = s.clones[i].Base; id == base {
+			return true
+		}
+	}
+	return false
 }
 
 // appendSteeringURL appends the absolute URL of the manifest for what the
@@ -356,15 +376,37 @@ func (w *work) appendOrigin(dst []byte, st *SteeringSettings) []byte {
 // hasOrigin tells whether a URL of ours can be written: the Host that the
 // viewer sent is one, or the operator gave another.
 func (w *work) hasOrigin(st *SteeringSettings) bool {
-	if st.PublicURL != "" || w.target.Authority != "" {
+	switch {
+	case st.PublicURL != "":
 		return true
+	case w.target.Authority != "":
+		return isAuthority(w.target.Authority)
+	default:
+		return isAuthority(w.decision.Request.Host)
 	}
-	host := w.decision.Request.Host
-	if host == "" || len(host) > maxAuthorityBytes {
+}
+
+// isAuthority tells whether players can read a URL with this host and port
+// (RFC 3986 §3.2): a name or an address, IPv6 in brackets, and if need be a port.
+// A Host header may be anything.
+func isAuthority(s string) bool {
+	if s == "" || len(s) > maxAuthorityBytes {
 		return false
 	}
+	host, port := s, "0"
+	if i := strings.LastIndexByte(s, ':'); i > strings.LastIndexByte(s, ']') {
+		host, port = s[:i], s[i+1:]
+	}
+	if _, err := strconv.ParseUint(port, 10, 16); err != nil || host == "" {
+		return false
+	}
+	if host[0] == '[' {
+		literal, closed := strings.CutSuffix(host[1:], "]")
+		addr, err := netip.ParseAddr(literal)
+		return closed && err == nil && addr.Is6() && addr.Zone() == ""
+	}
 	for i := range len(host) {
-		if !isAuthorityByte(host[i]) {
+		if c := host[i]; !isAuthorityByte(c) || c == ':' || c == '[' || c == ']' {
 			return false
 		}
 	}

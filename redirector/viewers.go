@@ -23,6 +23,9 @@ func (e *Engine) serveViewer(rw http.ResponseWriter, r *http.Request) {
 		HasBody: r.ContentLength != 0 || len(r.TransferEncoding) > 0, Expect: len(r.Header["Expect"]) > 0,
 	})
 	e.commit(w, v)
+	if e.sense.due(w.decision.Time) {
+		e.sense.see(w, v, r.Header)
+	}
 	switch d := &w.decision; {
 	case w.steer.on && d.Status == http.StatusOK:
 		writeBody(rw, r, v.set.Steering.ContentType, w.steer.body)
@@ -31,7 +34,7 @@ func (e *Engine) serveViewer(rw http.ResponseWriter, r *http.Request) {
 	default:
 		answer(rw, d)
 	}
-	if v.set.LogDecisions {
+	if e.logs(&w.decision, v) {
 		e.record(&w.decision, v)
 	}
 }

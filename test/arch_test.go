@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"github.com/pointsman-tv/pointsman/farms"
+	"github.com/pointsman-tv/pointsman/redirector"
 	"github.com/pointsman-tv/pointsman/test/rig"
 )
 
@@ -42,10 +43,12 @@ var house = []room{
 	{pkg: "probe/api", may: []string{"archive", "farms", "probe/fetch"}, because: "it asks one vendor's interface; when to ask is the board's"},
 	{pkg: "probe", may: []string{"archive", "farms", "probe/api", "probe/fetch", "steering/playlist"}, because: "probes find out facts; who uses them declares what it needs, so the edge is unknown here"},
 	{pkg: "redirector/clientip", because: "addresses are found before anything else is known, and hooks and RTSP will ask the same"},
+	{pkg: "redirector/notify", because: "who is told of alarms and when: no I/O and nothing of ours, so that fake time tests it; what an alarm is the command translates"},
 	{pkg: "redirector/status", may: []string{"farms"}, because: "it draws what it is handed: shapes, pages and their updates; who gathers is the edge"},
 	{pkg: "redirector", may: []string{"archive", "farms", "redirector/clientip", "redirector/status", "steering", "steering/playlist"}, because: "it sees health through the small interface it declares, never through probe: then it is tested without a network, and another prober can stand in"},
 	{pkg: "cmd/pointsman/demo", because: "its servers and its page are strangers to the redirector, as an operator's are"},
-	{pkg: "cmd/pointsman", may: []string{"archive", "cmd/pointsman/demo", "farms", "farms/config", "probe", "probe/api", "probe/fetch", "redirector", "redirector/clientip", "steering", "steering/playlist"}, because: "the only place where all packages meet"},
+	{pkg: "cmd/pointsman/plan", may: []string{"farms"}, because: "the arithmetic of plans is pure: viewers and tables come in, a report goes out"},
+	{pkg: "cmd/pointsman", may: []string{"archive", "cmd/pointsman/demo", "cmd/pointsman/plan", "farms", "farms/config", "probe", "probe/api", "probe/fetch", "redirector", "redirector/clientip", "redirector/notify", "steering", "steering/playlist"}, because: "the only place where all packages meet"},
 	{pkg: "test/rig", because: "it sees the binary from outside, as an operator does"},
 	{pkg: "test/bench", may: []string{"test/rig"}, because: "it measures the binary from outside"},
 	{pkg: "test", because: "it is tests alone"},
@@ -210,7 +213,7 @@ func TestWordsAreDocumented(t *testing.T) {
 			t.Errorf("why `%s` is neither in README.md nor in docs", w)
 		}
 	}
-	for _, alarm := range []string{"observer_isolated", "config_refused", "only_guarded", "only_frozen", "state_dir"} {
+	for _, alarm := range redirector.AlarmCodes() {
 		if !strings.Contains(text, "`"+alarm+"`") {
 			t.Errorf("alarm `%s` is neither in README.md nor in docs", alarm)
 		}

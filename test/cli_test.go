@@ -12,7 +12,7 @@ import (
 	"github.com/pointsman-tv/pointsman/test/rig"
 )
 
-var commandNames = []string{"serve", "check", "explain", "demo", "version"}
+var commandNames = []string{"serve", "check", "explain", "decorate", "plan", "demo", "version"}
 
 func TestCLIUsage(t *testing.T) {
 	t.Parallel()

@@ -20,15 +20,22 @@ var demoPorts = []string{"9201", "9202"}
 
 // TestDemoInBrowser has a headless Chromium play the demo page while the
 // servers that serve it are stopped.
-func TestDemoInBrowser(t *testing.T) {
+func TestDemoInBrowser(t *testing.T) { demoInBrowser(t, "demo.mjs") }
+
+// TestDemoSteeringInBrowser has it play the steering tab while pathways are
+// overridden and the server of one is stopped.
+func TestDemoSteeringInBrowser(t *testing.T) { demoInBrowser(t, "demosteering.mjs", t.ArtifactDir()) }
+
+// demoInBrowser runs a script of test/browser on the page of a demo.
+func demoInBrowser(t *testing.T, script string, args ...string) {
 	node, chromium := rig.Tool(t, "node"), rig.Tool(t, "chromium")
 	dir := filepath.Join(rig.Root(), "test", "browser")
 	if _, err := os.Stat(filepath.Join(dir, "node_modules", "puppeteer-core")); err != nil {
 		t.Fatal("the npm packages of test/browser are not installed: run `make deps`")
 	}
 	demo := rig.StartDemo(t)
-	run := rig.Spawn(t, dir, node, "demo.mjs", demo.Page, chromium, t.TempDir())
-	rig.Eventually(t, 2*time.Minute, func() error {
+	run := rig.Spawn(t, dir, node, append([]string{script, demo.Page, chromium, t.TempDir()}, args...)...)
+	rig.Eventually(t, 4*time.Minute, func() error {
 		if !run.Ended() {
 			return errStillRuns(run.Output())
 		}

@@ -2,8 +2,10 @@ package test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -107,6 +109,45 @@ func TestScenarioServerKilled(t *testing.T) {
 		}
 	}
 	t.Logf("down after %v; channels %v, before %v", took.Round(time.Millisecond), got, tally(before, servers))
+}
+
+// A farm dies while viewers ask, the next one serves, and when the first is back
+// its viewers are: nothing but a question to it can find that out.
+func TestScenarioFarmReturns(t *testing.T) {
+	t.Parallel()
+	near, far := liveServers(t, "near", 1), liveServers(t, "far", 1)
+	c := scene(farmOf("near", "first_response", near), farmOf("far", "first_response", far))
+	c = with(c, "redirection", fastStatus())
+	p := rig.Start(t, with(with(c, "redirection", rig.Config{"live_cache_time_sec": 1}), "probe", rig.Config{"slow_start_sec": 0}))
+	k := p.KeepAlive()
+	await := func(what string, server *rig.Origin) {
+		t.Helper()
+		rig.Eventually(t, 20*time.Second, func() error {
+			res, err := k.Get("/ch1/index.m3u8")
+			if err != nil {
+				return err
+			}
+			if res.StatusCode != 302 || !strings.HasPrefix(res.Location(), server.URL()) {
+				return fmt.Errorf("%s: viewers are answered %d %s, expected %s", what, res.StatusCode, res.Location(), server.URL())
+			}
+			return nil
+		})
+	}
+	await("all up", near[0])
+	near[0].Stop()
+	await("near is dead", far[0])
+	rig.Eventually(t, 20*time.Second, func() error { // until its last word about the channel is trouble
+		x := p.Operator("GET", "/explain?ip=127.0.0.1&url=/ch1/index.m3u8", "").Body
+		if _, err := k.Get("/ch1/index.m3u8"); err != nil {
+			return err
+		}
+		if !strings.Contains(x, "trouble") && !strings.Contains(x, "refused") {
+			return errors.New("near has not been found dead by a content probe: " + x)
+		}
+		return nil
+	})
+	near[0].Start()
+	await("near is back", near[0])
 }
 
 // A server takes connections and never answers: nobody is sent there, and what

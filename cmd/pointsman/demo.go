@@ -3,29 +3,38 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"os"
 	"os/signal"
+	"slices"
 	"strconv"
 	"syscall"
 	"time"
 
+	"github.com/rs/zerolog"
+
 	"github.com/pointsman-tv/pointsman/cmd/pointsman/demo"
 	"github.com/pointsman-tv/pointsman/farms/config"
+	"github.com/pointsman-tv/pointsman/redirector"
 )
 
-const demoText = `Runs three small streaming servers in two farms, a redirector in front of them and
-a page with a player, all on loopback, until interrupted. It needs nothing but
-this binary. Stop and start the servers with the buttons of the page.`
+const demoText = `Runs three small streaming servers in two farms, two redirectors in front of them
+and a page with players, all on loopback, until interrupted. It needs nothing but
+this binary. One redirector sends viewers on, the other steers them: the page has
+a tab for each. Stop and start the servers, and override pathways, with its
+buttons.`
 
 // The demo's own ports; free ones are taken where these are not free.
 const (
-	demoViewers = 9201
-	demoAdmin   = 9202
-	demoServers = 9211
+	demoViewers      = 9201
+	demoAdmin        = 9202
+	demoSteerViewers = 9203
+	demoSteerAdmin   = 9204
+	demoServers      = 9211
 )
 
 func runDemo(args []string, s streams) int {
@@ -68,35 +77,76 @@ func demonstrate(ctx context.Context, sink, out io.Writer) error {
 		}
 	}()
 	viewers, admin := freePort(demoViewers), freePort(demoAdmin)
-	data, err := json.Marshal(demoConfig(servers, viewers, admin))
+	steerViewers, steerAdmin := freePort(demoSteerViewers), freePort(demoSteerAdmin)
+	sending, err := demoService(demoConfig(servers, viewers, admin))
 	if err != nil {
 		return err
 	}
+	steering, err := demoService(demoSteeringConfig(servers, steerViewers, steerAdmin))
+	if err != nil {
+		return err
+	}
+	manifest := steering.doc.Steering.Path + "/" + demo.Pattern + "/index.m3u8"
+	sink = zerolog.SyncWriter(sink) // both write to it
+
+	ctx, cancel := context.WithCancel(ctx) // neither goes on without the other
+	defer cancel()
+	ready, ended := make(chan struct{}), make(chan error, 1)
+	steering.ready = func(net.Addr, net.Addr) { close(ready) }
+	go func() {
+		defer cancel()
+		ended <- steering.run(ctx, sink, nil)
+	}()
+	select {
+	case <-ready:
+	case err := <-ended:
+		return err
+	}
+	sending.extra = func(*core) http.Handler {
+		return demo.Page(servers, func(channel string) string { return demoLink(viewers, channel) }, demo.Steering{
+			Channel:  demo.Pattern,
+			URL:      demoLink(steerViewers, demo.Pattern),
+			Manifest: manifest,
+			Admin:    steering.core.engine.Admin(redirector.AdminOptions{}),
+		})
+	}
+	sending.ready = func(net.Addr, net.Addr) {
+		fmt.Fprintf(out, "Pointsman demo: three streaming servers in two farms, and two redirectors in front.\n\n"+
+			"  player page    http://127.0.0.1:%[1]d/demo/\n"+
+			"  viewer's link  %[2]s\n"+
+			"  status         http://127.0.0.1:%[1]d/status\n"+
+			"  explain        http://127.0.0.1:%[1]d/explain?ip=127.0.0.1&url=/%[3]s/index.m3u8\n\n"+
+			"  steering tab   http://127.0.0.1:%[1]d/demo/#steering\n"+
+			"  steered link   %[4]s\n"+
+			"  its status     http://127.0.0.1:%[5]d/status\n"+
+			"  its explain    http://127.0.0.1:%[5]d/explain?ip=127.0.0.1&url=%[6]s\n\n",
+			admin, demoLink(viewers, demo.Pattern), demo.Pattern, demoLink(steerViewers, demo.Pattern), steerAdmin, manifest)
+		for _, srv := range servers {
+			fmt.Fprintf(out, "  farm %-6s server %s  %s  channels %v\n", srv.Farm(), srv.Name(), srv.URL(), srv.Channels())
+		}
+		fmt.Fprint(out, "\nInterrupt (Ctrl-C) ends it.\n")
+	}
+	err = sending.run(ctx, sink, nil)
+	cancel()
+	return errors.Join(err, <-ended)
+}
+
+// demoLink is what a viewer opens to watch a channel.
+func demoLink(viewers int, channel string) string {
+	return fmt.Sprintf("http://127.0.0.1:%d/%s/index.m3u8", viewers, channel)
+}
+
+// demoService is a redirector of the demo that is ready to run.
+func demoService(configuration map[string]any) (*service, error) {
+	data, err := json.Marshal(configuration)
+	if err != nil {
+		return nil, err
+	}
 	doc, findings := config.Parse(config.Source{Data: data})
 	if doc == nil {
-		return refusal("the demo's configuration", findings)
+		return nil, refusal("the demo's configuration", findings)
 	}
-	svc := &service{
-		doc: doc,
-		extra: func(*core) http.Handler {
-			return demo.Page(servers, func(channel string) string {
-				return fmt.Sprintf("http://127.0.0.1:%d/%s/index.m3u8", viewers, channel)
-			})
-		},
-		ready: func(v, a net.Addr) {
-			fmt.Fprintf(out, "Pointsman demo: three streaming servers in two farms, and the redirector in front.\n\n"+
-				"  player page    http://%s/demo/\n"+
-				"  viewer's link  http://%s/%s/index.m3u8\n"+
-				"  status         http://%s/status\n"+
-				"  explain        http://%s/explain?ip=127.0.0.1&url=/%s/index.m3u8\n\n",
-				a, v, demo.Pattern, a, a, demo.Pattern)
-			for _, srv := range servers {
-				fmt.Fprintf(out, "  farm %-6s server %s  %s  channels %v\n", srv.Farm(), srv.Name(), srv.URL(), srv.Channels())
-			}
-			fmt.Fprint(out, "\nInterrupt (Ctrl-C) ends it.\n")
-		},
-	}
-	return svc.run(ctx, sink, nil)
+	return &service{doc: doc}, nil
 }
 
 // startDemoServers starts the embedded servers: s1 and s2 in farm near, s3 in
@@ -132,8 +182,8 @@ func startDemoServers() ([]*demo.Server, error) {
 	return servers, nil
 }
 
-// demoConfig is the demo's configuration, as an operator would write it, with
-// times short enough to watch.
+// demoConfig is the configuration of the redirector that sends viewers on, as an
+// operator would write it, with times short enough to watch.
 func demoConfig(servers []*demo.Server, viewers, admin int) map[string]any {
 	type object = map[string]any
 	byFarm := map[string][]object{}
@@ -156,6 +206,24 @@ func demoConfig(servers []*demo.Server, viewers, admin int) map[string]any {
 			}},
 		},
 	}
+}
+
+// demoSteeringConfig is the configuration of the redirector that steers. A
+// pathway is one address, and nothing stands for the two servers of farm near:
+// so each farm has its first server alone.
+func demoSteeringConfig(servers []*demo.Server, viewers, admin int) map[string]any {
+	var first []*demo.Server
+	for _, srv := range servers {
+		if !slices.ContainsFunc(first, func(s *demo.Server) bool { return s.Farm() == srv.Farm() }) {
+			first = append(first, srv)
+		}
+	}
+	document := demoConfig(first, viewers, admin)
+	document["steering"] = map[string]any{
+		"decorate": true, "public_url": fmt.Sprintf("http://127.0.0.1:%d", viewers),
+		"ttl_sec": 4, "degraded_ttl_sec": 2, "jitter": 0,
+	}
+	return document
 }
 
 // freePort returns port when it is free on loopback, else one that is.

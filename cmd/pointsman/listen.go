@@ -39,10 +39,10 @@ const (
 // is the request's, which spares setting a second one; it must not end while the
 // handler works, or the request would count as given up. A peer that takes no
 // answers is cut off by the kernel (cutUnread), which spares a deadline a write.
-func newServer(h http.Handler, longest time.Duration, log zerolog.Logger) *http.Server {
+func newServer(h http.Handler, longest time.Duration, log *log.Logger) *http.Server {
 	s := &http.Server{
 		Handler: h, ReadHeaderTimeout: headTimeout + longest, ReadTimeout: headTimeout + longest,
-		IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes, ErrorLog: debugLog(log),
+		IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes, ErrorLog: log,
 		Protocols: new(http.Protocols),
 		// "OPTIONS *" is answered as every OPTIONS is, and not by net/http with 200.
 		DisableGeneralOptionsHandler: true,
@@ -52,16 +52,21 @@ func newServer(h http.Handler, longest time.Duration, log zerolog.Logger) *http.
 }
 
 // debugLog takes what net/http says of broken connections; it is of interest
-// only when one looks for it.
-func debugLog(l zerolog.Logger) *log.Logger {
-	return log.New(debugWriter{l}, "", 0)
+// only when one looks for it. hide takes out what of it the log may not have.
+func debugLog(l zerolog.Logger, hide func(string) string) *log.Logger {
+	return log.New(debugWriter{l, hide}, "", 0)
 }
 
-type debugWriter struct{ log zerolog.Logger }
+type debugWriter struct {
+	log  zerolog.Logger
+	hide func(string) string
+}
 
 func (w debugWriter) Write(b []byte) (int, error) {
 	const most = 512
-	w.log.Debug().Str("error", strings.TrimSpace(string(b[:min(len(b), most)]))).Msg("connection trouble")
+	if e := w.log.Debug(); e.Enabled() {
+		e.Str("error", w.hide(strings.TrimSpace(string(b[:min(len(b), most)])))).Msg("connection trouble")
+	}
 	return len(b), nil
 }
 

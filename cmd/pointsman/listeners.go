@@ -54,7 +54,8 @@ func (svc *service) listen() (_ *listeners, err error) {
 		return nil, err
 	}
 	e := svc.core.engine
-	l.viewerHTTP = newServer(e.Viewers(), svc.doc.Redirection.DecisionTimeout, svc.log)
+	trouble := debugLog(svc.log, e.Masked)
+	l.viewerHTTP = newServer(e.Viewers(), svc.doc.Redirection.DecisionTimeout, trouble)
 	if core.Protocol == config.FastCGI {
 		l.viewerFCGI = &fcgiServer{handler: e.Viewers(), log: svc.log}
 	}
@@ -64,7 +65,7 @@ func (svc *service) listen() (_ *listeners, err error) {
 	if svc.extra != nil {
 		opt.Extra = svc.extra(svc.core)
 	}
-	l.adminHTTP = newServer(e.Admin(opt), 0, svc.log)
+	l.adminHTTP = newServer(e.Admin(opt), 0, trouble)
 	l.adminHTTP.ReadTimeout = 0 // a profile takes as long as it is asked to
 	l.adminHTTP.RegisterOnShutdown(e.EndStreams)
 	return l, nil

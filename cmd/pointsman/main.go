@@ -33,7 +33,8 @@ func commands() []command {
 		{"check", "-config FILE", "say what is wrong or doubtful in a configuration", check},
 		{"explain", "-config FILE -ip ADDR URL", "say where a viewer would be sent, and why", explain},
 		{"decorate", "-config FILE URL|-", "write content steering into a playlist or MPD", decorate},
-		{"demo", "", "run three small streaming servers, a redirector and a player page", runDemo},
+		{"plan", "-config FILE", "say what servers carry, also when others fail or the configuration changes", runPlan},
+		{"demo", "", "run three small streaming servers, two redirectors and a page with players", runDemo},
 		{"version", "", "print the version", version},
 	}
 }

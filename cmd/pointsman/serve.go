@@ -27,10 +27,11 @@ import (
 
 const serveText = `Answers viewers on core.port (9201) and the operator on admin.port (9202).
 
-SIGHUP loads the configuration again; a bad one changes nothing but a log line, a
-gauge and the alarm config_refused. SIGTERM and SIGINT switch readiness off, wait
+SIGHUP loads the configuration again and opens log.decisions_file anew; a bad one
+changes nothing but a log line, a gauge and the alarm config_refused. SIGTERM and SIGINT switch readiness off, wait
 core.drain_delay_sec, finish the requests under way and exit 0.
-The log goes to standard error, one JSON object a line.`
+The log goes to standard error, one JSON object a line; decisions go to
+log.decisions_file where there is one.`
 
 func serve(args []string, s streams) int {
 	fs := flags("serve", "-config FILE", serveText, s)
@@ -74,10 +75,12 @@ type service struct {
 	doc        *config.Document // in force
 	generation uint64
 	stamp      string
+	loaded     time.Time // when doc was
 
-	core  *core
-	log   zerolog.Logger
-	state stateDir
+	core      *core
+	log       zerolog.Logger
+	decisions *decisionLog
+	state     stateDir
 }
 
 // run serves until ctx ends.
@@ -85,25 +88,30 @@ func (svc *service) run(ctx context.Context, sink io.Writer, findings []config.F
 	hangups := make(chan os.Signal, 1)
 	signal.Notify(hangups, syscall.SIGHUP) // first of all: it would end the process otherwise
 	defer signal.Stop(hangups)
-	var metrics *redirector.Metrics
-	buffer := redirector.NewLogBuffer(sink, func(lines int) { metrics.LinesLost(lines) })
+	metrics := redirector.NewMetrics(buildVersion())
+	buffer := redirector.NewLogBuffer(sink, metrics.LinesLost)
 	defer buffer.Close()
-	log, decisions := newLog(buffer, svc.doc.Log.Level)
+	svc.decisions = newDecisionLog(buffer, metrics.LinesLost)
+	defer svc.decisions.close()
+	if err := svc.decisions.open(svc.doc.Log.DecisionsFile); err != nil {
+		return err
+	}
+	log, decisions := newLog(buffer, svc.decisions, svc.doc.Log.Level)
 	svc.log, svc.state = log, stateDir(svc.doc.Core.StateDir)
 	for _, f := range findings {
 		log.Warn().Str("path", f.Path).Str("finding", f.Message).Msg("configuration warning")
 	}
 	prepared := svc.state.prepare() // before the first file in it is made
 	c, err := newCore(svc.doc, coreOptions{
-		log: log, decisions: decisions, saveOverrides: svc.saveOverrides, savePathways: svc.savePathways, keep: true,
+		log: log, decisions: decisions, metrics: metrics, saveOverrides: svc.saveOverrides, savePathways: svc.savePathways, keep: true,
 	})
 	if err != nil {
 		return err
 	}
-	metrics = c.metrics
 	svc.doc = withoutTable(svc.doc)
 	svc.started = svc.doc
 	svc.core, svc.generation, svc.stamp = c, 1, svc.fileStamp()
+	svc.loaded = time.Now()
 	c.metrics.Reloaded(true, svc.generation, time.Now())
 	c.engine.ConfigLoaded(svc.source(), time.Now())
 	svc.restore(prepared)
@@ -116,7 +124,7 @@ func (svc *service) run(ctx context.Context, sink io.Writer, findings []config.F
 	defer cancel()
 	c.board.Start(loops)
 	var background sync.WaitGroup
-	for _, loop := range []func(context.Context){svc.saveLoop, svc.hangupLoop(hangups), svc.watchLoop, svc.alarmLoop, c.engine.Watch, listeners.certificateLoop(log)} {
+	for _, loop := range []func(context.Context){svc.saveLoop, svc.hangupLoop(hangups), svc.watchLoop, svc.alarmLoop, c.engine.CountSeconds, svc.leftOutLoop, c.hooks.notifier.Run, listeners.certificateLoop(log)} {
 		background.Go(func() { loop(loops) })
 	}
 	failed := listeners.serve()
@@ -231,8 +239,30 @@ func (svc *service) noteState(err error) {
 
 func (svc *service) alarmLoop(ctx context.Context) {
 	for sleep(ctx, time.Second) {
-		svc.core.alarms.Expire(time.Now())
+		now := time.Now()
+		svc.core.engine.Watch(now)
+		svc.core.alarms.Assess(redirector.AlarmConfigTooOld, svc.tooOld(now), now)
 	}
+}
+
+// leftOutLoop tells every second what the log had no place for.
+func (svc *service) leftOutLoop(ctx context.Context) {
+	for sleep(ctx, time.Second) {
+		svc.core.engine.TellLeftOut(time.Now())
+	}
+	svc.core.engine.TellLeftOut(time.Now())
+}
+
+// tooOld finds out whether the configuration in force was loaded too long ago.
+func (svc *service) tooOld(now time.Time) []redirector.Finding {
+	svc.mu.Lock()
+	defer svc.mu.Unlock()
+	most := svc.doc.Alarms.ConfigMaxAge
+	if most == 0 || now.Sub(svc.loaded) <= most {
+		return nil
+	}
+	return []redirector.Finding{{Detail: fmt.Sprintf("the configuration in force was last loaded at %s, more than %v ago (alarms.config_max_age_sec)",
+		svc.loaded.UTC().Format(time.RFC3339), most)}}
 }
 
 // hangupLoop reloads on every SIGHUP.
@@ -296,6 +326,7 @@ func (svc *service) reload(force bool) error {
 	defer svc.mu.Unlock()
 	svc.stamp = svc.fileStamp()
 	err := svc.tryReload(force)
+	svc.reopen()
 	debug.FreeOSMemory() // what a large document leaves behind is more than all that runs
 	svc.core.metrics.Reloaded(err == nil, svc.generation, time.Now())
 	if err != nil {
@@ -309,6 +340,16 @@ func (svc *service) reload(force bool) error {
 	svc.core.engine.ConfigLoaded(svc.source(), time.Now())
 	svc.log.Info().Uint64("generation", svc.generation).Msg("configuration loaded")
 	return nil
+}
+
+// reopen opens log.decisions_file of the configuration in force anew, for whoever
+// moved the one before away.
+func (svc *service) reopen() {
+	err := svc.decisions.open(svc.doc.Log.DecisionsFile)
+	svc.core.metrics.Reopened(err == nil)
+	if err != nil {
+		svc.log.Error().Err(err).Msg("decisions go on to the file before")
+	}
 }
 
 func (svc *service) tryReload(force bool) error {
@@ -333,6 +374,7 @@ func (svc *service) tryReload(force bool) error {
 		return err
 	}
 	svc.generation++
+	svc.loaded = time.Now()
 	svc.doc = withoutTable(doc)
 	return nil
 }

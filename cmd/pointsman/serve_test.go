@@ -99,7 +99,7 @@ func TestStandardInputIsReadOnce(t *testing.T) {
 	c, err := newCore(doc, coreOptions{log: zerolog.Nop(), decisions: zerolog.Nop()})
 	must(t, err)
 	t.Cleanup(c.client.Close)
-	svc := &service{path: "-", doc: doc, core: c, log: zerolog.Nop(), generation: 1}
+	svc := &service{path: "-", doc: doc, core: c, log: zerolog.Nop(), decisions: newDecisionLog(nil, nil), generation: 1}
 	if err := svc.reload(true); err == nil || !strings.Contains(err.Error(), "standard input") {
 		t.Errorf("%v", err)
 	}
@@ -144,7 +144,7 @@ func TestDecisionsHaveNoLevel(t *testing.T) {
 	t.Parallel()
 	for level, lines := range map[config.Level]int{config.LevelDebug: 3, config.LevelInfo: 2, config.LevelError: 1} {
 		var b bytes.Buffer
-		log, decisions := newLog(&b, level)
+		log, decisions := newLog(&b, &b, level)
 		log.Debug().Msg("d")
 		log.Info().Msg("i")
 		decisions.Log().Msg("decision")

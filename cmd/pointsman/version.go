@@ -17,13 +17,8 @@ func buildVersion() (version, revision string) {
 		version = v
 	}
 	for _, s := range info.Settings {
-		switch s.Key {
-		case "vcs.revision":
+		if s.Key == "vcs.revision" {
 			revision = s.Value
-		case "vcs.modified":
-			if s.Value == "true" {
-				version += "+changes"
-			}
 		}
 	}
 	return version, revision

@@ -31,6 +31,7 @@ type core struct {
 	metrics *redirector.Metrics
 	alarms  *redirector.Alarms
 	client  *fetch.Client
+	hooks   *webhooks
 
 	keep    bool           // keys that do not exist are made and kept
 	ownKeys *steering.Ring // where no file keeps them
@@ -39,6 +40,7 @@ type core struct {
 // coreOptions are what a core needs beside a document.
 type coreOptions struct {
 	log, decisions zerolog.Logger
+	metrics        *redirector.Metrics                // nil: they are made
 	saveOverrides  func(farms.Overrides) error        // may be nil
 	savePathways   func(farms.PathwayOverrides) error // may be nil
 	keep           bool                               // see core.keep
@@ -48,9 +50,13 @@ type coreOptions struct {
 // start; the probes begin with board.Start.
 func newCore(doc *config.Document, opt coreOptions) (*core, error) {
 	version, revision := buildVersion()
-	c := &core{metrics: redirector.NewMetrics(version, revision), keep: opt.keep}
+	c := &core{metrics: opt.metrics, keep: opt.keep}
+	if c.metrics == nil {
+		c.metrics = redirector.NewMetrics(version, revision)
+	}
 	log := opt.log
 	c.alarms = redirector.NewAlarms(log, c.metrics.Alarm)
+	c.hooks = newWebhooks(c.alarms, c.metrics, log)
 	agent := doc.Probe.UserAgent
 	if agent == "" {
 		agent = "pointsman-probe/" + version
@@ -72,10 +78,8 @@ func newCore(doc *config.Document, opt coreOptions) (*core, error) {
 			}
 		},
 		Changed: func(s *farms.Server, h *farms.Health) {
-			up := h.Condition == farms.ConditionUp
-			c.metrics.ServerUp(s.Name, up)
 			c.engine.ServerChanged()
-			if up {
+			if h.Condition == farms.ConditionUp {
 				log.Info().Str("server", s.Name).Str("url", s.URL).Msg("server is up")
 			} else {
 				log.Warn().Str("server", s.Name).Str("url", s.URL).Str("why", h.Reason).Msg("server is down")
@@ -87,6 +91,9 @@ func newCore(doc *config.Document, opt coreOptions) (*core, error) {
 		Prober: c.board, Log: log, Decisions: opt.decisions, Metrics: c.metrics, Alarms: c.alarms,
 		Fetcher: manifests{c.client}, SaveOverrides: opt.saveOverrides, SavePathways: opt.savePathways,
 	})
+	for kind, results := range probe.Results() {
+		c.metrics.Expect(kind, results)
+	}
 	c.metrics.Observe(c.engine)
 	if err := c.swap(doc, 1); err != nil {
 		return nil, err
@@ -111,6 +118,8 @@ func (c *core) swap(doc *config.Document, generation uint64) error {
 	set.Steering = steeringSettings(doc, ring)
 	c.board.Update(table.Servers, probeSettings(doc))
 	c.engine.Swap(table, set)
+	c.alarms.SetTiming(redirector.AlarmTiming{RaiseAfter: doc.Alarms.RaiseAfter, ClearAfter: doc.Alarms.ClearAfter})
+	c.hooks.update(doc)
 	return nil
 }
 
@@ -149,8 +158,9 @@ func edgeSettings(doc *config.Document) (*redirector.Settings, error) {
 	}
 	set := &redirector.Settings{
 		URIPath: strings.TrimSuffix(r.URIPath, "/"), ChannelGroup: r.ChannelRegexIndex, SessionKeys: r.SessionKey,
-		Clients: clients, HealthPath: doc.Core.HealthPath, DecisionTimeout: r.DecisionTimeout,
-		Zones: zones(doc), LogDecisions: doc.Log.Decisions, Redact: doc.Log.RedactedNames(),
+		Clients: clients, TrustedProxies: doc.Core.TrustedProxies, HealthPath: doc.Core.HealthPath, DecisionTimeout: r.DecisionTimeout,
+		Zones: zones(doc), LogDecisions: doc.Log.Decisions, LogSample: doc.Log.Sample,
+		MaskAddresses: doc.Log.MaskAddresses, Redact: doc.Log.RedactedNames(),
 	}
 	if set.Archive, err = archiveParser(&doc.Archive); err != nil {
 		return nil, err
@@ -218,15 +228,14 @@ func setLogFormat() {
 	zerolog.TimestampFunc = func() time.Time { return time.Now().UTC() }
 }
 
-// newLog makes the operation's logger and the decisions' one over the same
-// sink.
-func newLog(sink io.Writer, level config.Level) (log, decisions zerolog.Logger) {
-	base := zerolog.New(sink)
+// newLog makes the operation's logger over sink, and that of the decisions over
+// theirs.
+func newLog(sink, decisionSink io.Writer, level config.Level) (log, decisions zerolog.Logger) {
 	l, err := zerolog.ParseLevel(string(level))
 	if err != nil {
 		l = zerolog.InfoLevel // the configuration's validation knows no other words
 	}
 	// A decision is an event of its own, whatever the level of the rest, and
 	// carries its own time.
-	return base.With().Timestamp().Logger().Level(l), base
+	return zerolog.New(sink).With().Timestamp().Logger().Level(l), zerolog.New(decisionSink)
 }

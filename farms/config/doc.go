@@ -14,7 +14,7 @@
 //     tags. No key is written anywhere but in its tag.
 //   - core.go, admin.go, redirection.go, farms.go, servers.go with serverapi.go,
 //     locations.go, probe.go, archive.go with dialect.go, steering.go with
-//     pathway.go and clone.go, and log.go hold a section each: its keys, whose
+//     pathway.go and clone.go, alarms.go and log.go hold a section each: its keys, whose
 //     comments are the manual, and what must hold between them.
 //   - warnings.go and coverage.go look at a document without errors the way an
 //     operator would: what is allowed and yet probably not meant.

@@ -47,6 +47,7 @@ func TestTLSFilesOnDisk(t *testing.T) {
 	dir := t.TempDir()
 	writeCertificate(t, dir)
 	text := section(t, "core", `{"tls": {"port": 9443, "certificates": [{"cert_file": "cert.pem", "key_file": "key.pem"}]}, "state_dir": "state"}`)
+	text = strings.TrimSuffix(strings.TrimSpace(text), "}") + `, "log": {"decisions_file": "decisions.log"}}`
 	d, findings := Parse(Source{Data: []byte(text), Dir: dir})
 	want := []string{`warning redirection.farms[0]: has no server for https viewers (an https url or https_url), and core.tls lets them in`}
 	if diff := cmp.Diff(want, texts(findings)); diff != "" {
@@ -57,6 +58,9 @@ func TestTLSFilesOnDisk(t *testing.T) {
 	}
 	if got, want := d.Core.StateDir, filepath.Join(dir, "state"); got != want {
 		t.Errorf("state_dir is %q, expected %q", got, want)
+	}
+	if got, want := d.Log.DecisionsFile, filepath.Join(dir, "decisions.log"); got != want {
+		t.Errorf("decisions_file is %q, expected %q", got, want)
 	}
 	text = strings.Replace(text, `"url": "http://192.0.2.2"`, `"url": "http://192.0.2.2", "https_url": "https://edge.example/"`, 1)
 	if _, findings = Parse(Source{Data: []byte(text), Dir: dir}); len(findings) > 0 {

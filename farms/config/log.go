@@ -19,6 +19,17 @@ type Log struct {
 	Level Level `json:"level" default:"info" enum:"debug,info,warn,error"`
 	// One line for every decision.
 	Decisions bool `json:"decisions" default:"true"`
+	// File that takes the lines of decisions instead of standard error. It is opened
+	// anew on SIGHUP and every other reload, for logrotate. One that cannot be opened is
+	// an error at the start; at a reload the one before stays.
+	DecisionsFile string `json:"decisions_file" limits:"1..4096"`
+	// Part of the decisions that are written, drawn by lot: 1 is all, 0.1 one in ten;
+	// such lines say so (`"sample":0.1`). Refusals are always written, of each reason up
+	// to 500 a second; what a flood leaves out is counted in a line of its own.
+	Sample float64 `json:"sample" default:"1" limits:"0..1"`
+	// Write viewers' addresses as their networks: the first 24 bits of an IPv4 address,
+	// 48 of an IPv6 one, then zeros.
+	MaskAddresses bool `json:"mask_addresses" default:"false"`
 	// Query parameters whose values are not written, beside `token tkn sig signature
 	// auth hdnts hdnea password pass key pm_ticket pm_sid`; upper and lower case alike.
 	Redact []string `json:"redact" limits:"0..100"`
@@ -35,6 +46,7 @@ func (g Log) RedactedNames() []string {
 }
 
 func (l *loader) checkLog(n *node, g *Log) {
+	g.DecisionsFile = l.resolve(g.DecisionsFile)
 	entries := n.get("redact").items()
 	for i, name := range g.Redact {
 		if !entries[i].failed && (name == "" || len(name) > maxQuotedBytes) {

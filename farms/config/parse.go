@@ -22,6 +22,8 @@ type Document struct {
 	Archive Archive `json:"archive"`
 	// Content steering: manifests that tell players which pathways to use. Absent: off.
 	Steering *Steering `json:"steering"`
+	// When alarms come on and go, and who is told.
+	Alarms Alarms `json:"alarms"`
 	// What is logged.
 	Log Log `json:"log"`
 }
@@ -80,6 +82,7 @@ func (l *loader) load() *Document {
 	l.checkProbe(l.root.get("probe"), &d.Probe)
 	l.checkArchive(l.root.get("archive"), &d.Archive)
 	l.checkSteering(l.root.get("steering"), d)
+	l.checkAlarms(l.root.get("alarms"), &d.Alarms)
 	l.checkLog(l.root.get("log"), &d.Log)
 	if l.failed() {
 		return nil

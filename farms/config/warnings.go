@@ -16,6 +16,7 @@ func (l *loader) warn(d *Document, table *farms.Table) {
 	l.warnUnusedFarms(d)
 	l.warnLocations(d, table)
 	l.warnSteering(d)
+	l.warnAlarms(&d.Alarms)
 }
 
 // fastCGIPort is where web servers conventionally find a FastCGI service.

@@ -18,6 +18,7 @@ type Document struct {
 	Time       time.Time  `json:"time"`
 	Config     Config     `json:"config"`
 	Alarms     []Alarm    `json:"alarms"`
+	Advices    []Advice   `json:"advices"`
 	Known      int        `json:"known_contents"`
 	Farms      []Farm     `json:"farms"`
 	Locations  []Location `json:"locations"`
@@ -37,9 +38,21 @@ type Config struct {
 
 // Alarm is one alarm that is on.
 type Alarm struct {
+	Code     string    `json:"code"`
+	Since    time.Time `json:"since"`
+	Detail   string    `json:"detail"`
+	Subject  string    `json:"subject"`          // a server's or farm's name, "" where the code says it all
+	Severity string    `json:"severity"`         // info, warning, critical
+	Config   string    `json:"config,omitempty"` // of an advice: what would mend it
+	ID       string    `json:"id"`               // of this occurrence
+}
+
+// Advice is one of the alarms that a change of the configuration would mend.
+type Advice struct {
 	Code   string    `json:"code"`
 	Since  time.Time `json:"since"`
 	Detail string    `json:"detail"`
+	Config string    `json:"config"` // that change
 }
 
 // Farm is one farm.

@@ -17,7 +17,7 @@ func document(n int) *Document {
 	d := &Document{
 		Version: Version, Generation: 3, Ready: true, Time: at(0), Known: 17,
 		Config:    Config{Source: "pointsman.json", Loaded: at(-60), AgeSec: 60, Error: "farms[0]: <b>no</b> servers", ErrorAt: &until},
-		Alarms:    []Alarm{{Code: "only_frozen", Since: at(-5), Detail: "stands <still>"}},
+		Alarms:    []Alarm{{Code: "only_frozen", Since: at(-5), Detail: "stands <still>", Subject: "ch", Severity: "warning", Config: `"core": {}`}},
 		Farms:     []Farm{{Name: "near", Policy: "weight"}},
 		Locations: []Location{{Name: "all", Prefixes: 2, Farms: []string{"near"}, Pathways: []Pathway{{ID: "near", Overrides: []PathwayOverride{{Pathway: "near", Action: "pin", Channel: "ch", Until: &until}}}}}},
 		Steering:  &Steering{Path: "/steering", TTLSec: 30, DegradedSec: 5, Overrides: []PathwayOverride{}},

@@ -126,7 +126,7 @@ func (l *Live) refresh(now time.Time, looksOn bool) {
 	}
 	summary := summarize(d)
 	l.draw("head", "head", headOf(d, summary), false)
-	l.draw("alarms", "alarms", d.Alarms, false)
+	l.draw("alarms", "alarms", alarmsOf(d), false)
 	l.draw("attention", "attention", summary.Attention, false)
 	l.draw("decisions", "decisions", d.Decisions, false)
 	l.draw("refusals", "refusals", d.Refusals, false)

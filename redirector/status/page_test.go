@@ -39,7 +39,7 @@ func TestPageShowsEverything(t *testing.T) {
 	page := rw.Body.String()
 	for _, part := range []string{
 		"is ready", "Generation 3", "pointsman.json", "The last reload was refused", "farms[0]: &lt;b&gt;no&lt;/b&gt; servers",
-		"Alarm only_frozen", "stands &lt;still&gt;", "Farm near", "Policy weight", `<span class="state up">up</span>`, `<span class="state draining">draining</span>`,
+		"Alarm only_frozen ch</strong> (warning)", "This would mend it: <code>&#34;core&#34;: {}</code>", "stands &lt;still&gt;", "Farm near", "Policy weight", `<span class="state up">up</span>`, `<span class="state draining">draining</span>`,
 		"by the operator", "timeout", "a&#34;b/&lt;c&gt;", "50.0 %", "<svg class=\"spark\"", "2.5 ms", "off_air", "through 10.0.0.1", "a down",
 		"index.m3u8?a=&lt;script&gt;", `href="/explain?ip=192.0.2.1&amp;`, "2 more are not listed", "/steering", "pin everywhere for channel ch", `data-act-token="true"`, "</html>",
 	} {
@@ -59,6 +59,24 @@ func TestPageShowsEverything(t *testing.T) {
 	if !strings.Contains(h.Get("Content-Security-Policy"), "default-src 'none'") || strings.Contains(h.Get("Content-Security-Policy"), "unsafe") ||
 		h.Get("X-Content-Type-Options") != "nosniff" || h.Get("Cache-Control") != "no-store" || !strings.HasPrefix(h.Get("Content-Type"), "text/html") {
 		t.Errorf("%v", h)
+	}
+}
+
+// TestManyOfAKind: a farm that is gone must not push everything else off the page.
+func TestManyOfAKind(t *testing.T) {
+	t.Parallel()
+	w, l := newWorld(t, 200)
+	w.change(func(d *Document) {
+		for i := range d.Farms[0].Servers {
+			d.Farms[0].Servers[i].State = "down"
+			d.Alarms = append(d.Alarms, Alarm{Code: "server_down", Subject: d.Farms[0].Servers[i].Name, Severity: "critical"})
+		}
+	})
+	page := l.whole(at(0), false)
+	for _, part := range []string{"And 171 more alarms", "And 150 more below"} {
+		if !strings.Contains(page, part) {
+			t.Errorf("the page has no %q", part)
+		}
 	}
 }
 

@@ -37,6 +37,20 @@ type attentionRow struct {
 	Since                           time.Time
 }
 
+// maxAlarms bounds the alarms that are shown; each server that is down is one.
+const maxAlarms = 30
+
+// alarmList is the alarms that are shown.
+type alarmList struct {
+	Shown []Alarm
+	More  int // that are not
+}
+
+func alarmsOf(d *Document) alarmList {
+	n := min(len(d.Alarms), maxAlarms)
+	return alarmList{d.Alarms[:n:n], len(d.Alarms) - n}
+}
+
 // stateOrder is the order in which states are named: the worst first.
 func stateOrder() []string {
 	return []string{"down", "unknown", "disabled", "draining", "warming", "up"}

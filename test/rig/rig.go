@@ -325,8 +325,12 @@ type Status struct {
 	Generation uint64 `json:"generation"`
 	Ready      bool   `json:"ready"`
 	Alarms     []struct {
-		Code, Detail string
+		Code, Subject, Severity, Detail, ID string
+		Since                               time.Time
 	} `json:"alarms"`
+	Advices []struct {
+		Code, Detail, Config string
+	} `json:"advices"`
 	Farms []struct {
 		Name    string `json:"name"`
 		Servers []struct {

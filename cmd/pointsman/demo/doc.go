@@ -7,8 +7,11 @@
 // plays on. A server may carry only some of the channels, and it can be stopped and started again on the
 // same address while viewers watch.
 //
-// [Page] is the page: it plays a channel through the redirector, names the server that serves, and has
-// the buttons that stop and start each one.
+// [Page] is the page, in two tabs. One plays a channel through a redirector that sends viewers on, names
+// the server that serves, and has the buttons that stop and start each one. The other plays it through a
+// redirector that steers: it shows the pathways in the order of the player's steering manifest, each with
+// its why, which of them the player's own requests go to, and the buttons that override the order.
 //
-// The package knows nothing of the redirector: whoever wires the demo hands in the links.
+// The package knows nothing of the redirectors: whoever wires the demo hands in the links, and a handler
+// for what the override buttons call.
 package demo

@@ -22,6 +22,17 @@ const contentSecurityPolicy = "default-src 'none'; script-src 'self'; style-src 
 	"connect-src 'self' http: https:; media-src blob: http: https:; worker-src blob:; " +
 	"frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
 
+// Steering is what the page needs to know of a redirector that steers.
+type Steering struct {
+	Channel  string // the channel that the page plays
+	URL      string // what a viewer of it opens: a playlist with content steering in it
+	Manifest string // URL path of its steering manifests
+
+	// Admin answers GET /explain, GET /admin/pathways, and POST and DELETE of /admin/pathways/{id}, as
+	// the admin listener of the redirector does.
+	Admin http.Handler
+}
+
 // Page returns the handler of everything under /demo/: the player page, its files, and what its buttons
 // call.
 //
@@ -30,12 +41,15 @@ const contentSecurityPolicy = "default-src 'none'; script-src 'self'; style-src 
 //	GET  /demo/api/servers                 [{"name", "farm", "url", "channels", "running", "served"}]
 //	POST /demo/api/servers/{name}/start    start or stop a server, and answer with its new state;
 //	POST /demo/api/servers/{name}/stop     409 when it cannot start
+//	GET  /demo/api/steering                {"channel", "url", "manifest"}, as in [Steering]
+//	     /demo/api/steering/explain and /demo/api/steering/admin/pathways: what steering.Admin answers
+//	     to these paths without /demo/api/steering
 //
 // viewerURL gives the link of a channel through the redirector. Only the page itself and programs that
 // are no browser may press the buttons: a request from another web page gets 403, also one that
 // reaches a loopback address by a name of its own (DNS rebinding).
-func Page(servers []*Server, viewerURL func(channel string) string) http.Handler {
-	p := &page{servers: slices.Clone(servers), viewerURL: viewerURL}
+func Page(servers []*Server, viewerURL func(channel string) string, steering Steering) http.Handler {
+	p := &page{servers: slices.Clone(servers), viewerURL: viewerURL, steering: steering}
 	files, err := fs.Sub(pageFiles, "assets/page")
 	if err != nil {
 		panic(err) // only for a malformed constant path
@@ -49,11 +63,17 @@ func Page(servers []*Server, viewerURL func(channel string) string) http.Handler
 	api := http.NewServeMux()
 	api.HandleFunc("GET /demo/api/channels", p.listChannels)
 	api.HandleFunc("GET /demo/api/servers", p.listServers)
-	api.HandleFunc("POST /demo/api/servers/{name}/start", p.press((*Server).Start))
-	api.HandleFunc("POST /demo/api/servers/{name}/stop", p.press(func(s *Server) error {
+	api.Handle("POST /demo/api/servers/{name}/start", ownPage(p.press((*Server).Start)))
+	api.Handle("POST /demo/api/servers/{name}/stop", ownPage(p.press(func(s *Server) error {
 		s.Stop()
 		return nil
-	}))
+	})))
+	api.HandleFunc("GET /demo/api/steering", p.describeSteering)
+	admin := http.StripPrefix("/demo/api/steering", steering.Admin)
+	api.Handle("GET /demo/api/steering/explain", admin)
+	api.Handle("GET /demo/api/steering/admin/pathways", admin)
+	api.Handle("POST /demo/api/steering/admin/pathways/{id}", ownPage(admin))
+	api.Handle("DELETE /demo/api/steering/admin/pathways/{id}", ownPage(admin))
 
 	mux := http.NewServeMux()
 	mux.Handle("/demo/", pages)
@@ -90,6 +110,14 @@ func typed(files http.Handler) http.Handler {
 type page struct {
 	servers   []*Server
 	viewerURL func(channel string) string
+	steering  Steering
+}
+
+// steeringJSON is a Steering as the page sees it.
+type steeringJSON struct {
+	Channel  string `json:"channel"`
+	URL      string `json:"url"`
+	Manifest string `json:"manifest"`
 }
 
 // channelJSON is one channel as the page sees it.
@@ -142,18 +170,29 @@ func (p *page) listChannels(w http.ResponseWriter, _ *http.Request) {
 	writeJSON(w, http.StatusOK, list)
 }
 
-// press returns the handler of a button that does action to the server named in the path.
-func (p *page) press(action func(*Server) error) http.HandlerFunc {
+func (p *page) describeSteering(w http.ResponseWriter, _ *http.Request) {
+	writeJSON(w, http.StatusOK, steeringJSON{Channel: p.steering.Channel, URL: p.steering.URL, Manifest: p.steering.Manifest})
+}
+
+// ownPage lets no other web page press a button.
+func ownPage(next http.Handler) http.Handler {
 	crossOrigin := http.NewCrossOriginProtection() // Sec-Fetch-Site, or Origin against Host
-	return func(w http.ResponseWriter, r *http.Request) {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if err := crossOrigin.Check(r); err != nil {
-			writeError(w, http.StatusForbidden, "another web page may not start or stop the demo's servers")
+			writeError(w, http.StatusForbidden, "another web page may not press the demo's buttons")
 			return
 		}
 		if !hostIsLiteral(r.Host) {
 			writeError(w, http.StatusForbidden, "the Host header is a name: expected an IP address or localhost")
 			return
 		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// press returns the handler of a button that does action to the server named in the path.
+func (p *page) press(action func(*Server) error) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
 		i := slices.IndexFunc(p.servers, func(s *Server) bool { return s.Name() == r.PathValue("name") })
 		if i < 0 {
 			writeError(w, http.StatusNotFound, "the demo has no server of this name")

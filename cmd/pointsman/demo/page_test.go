@@ -33,7 +33,12 @@ func demoPage(t *testing.T) (h http.Handler, servers []*Server) {
 		}
 		servers = append(servers, server)
 	}
-	return Page(servers, func(channel string) string { return "http://viewers.test/" + channel + "/index.m3u8" }), servers
+	return Page(servers, func(channel string) string { return "http://viewers.test/" + channel + "/index.m3u8" }, Steering{
+		Channel: Pattern, URL: "http://steered.test/pattern/index.m3u8", Manifest: "/steering/pattern/index.m3u8",
+		Admin: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			writeJSON(w, http.StatusOK, []string{r.Method, r.URL.String()})
+		}),
+	}), servers
 }
 
 func ask(h http.Handler, method, target string, headers map[string]string) *httptest.ResponseRecorder {
@@ -77,6 +82,15 @@ func TestPageRoutes(t *testing.T) {
 		"start_a_running":    {"POST", "/demo/api/servers/s1/start", 200, "application/json"},
 		"another_action":     {"POST", "/demo/api/servers/s1/restart", 404, "text/plain; charset=utf-8"},
 		"another_collection": {"GET", "/demo/api/farms", 404, "text/plain; charset=utf-8"},
+		"steering":           {"GET", "/demo/api/steering", 200, "application/json"},
+		"explain":            {"GET", "/demo/api/steering/explain?ip=127.0.0.1", 200, "application/json"},
+		"explain_post":       {"POST", "/demo/api/steering/explain", 405, "text/plain; charset=utf-8"},
+		"overrides":          {"GET", "/demo/api/steering/admin/pathways", 200, "application/json"},
+		"override":           {"POST", "/demo/api/steering/admin/pathways/near", 200, "application/json"},
+		"override_by_get":    {"GET", "/demo/api/steering/admin/pathways/near", 405, "text/plain; charset=utf-8"},
+		"take_back":          {"DELETE", "/demo/api/steering/admin/pathways/near", 200, "application/json"},
+		"the_rest_of_admin":  {"POST", "/demo/api/steering/admin/reload", 404, "text/plain; charset=utf-8"},
+		"profiles":           {"GET", "/demo/api/steering/debug/pprof/", 404, "text/plain; charset=utf-8"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -150,6 +164,11 @@ func TestButtonsAreForThisPageOnly(t *testing.T) {
 			if w.Code != tt.want {
 				t.Errorf("got %d %s, want %d", w.Code, w.Body, tt.want)
 			}
+			for _, method := range []string{"POST", "DELETE"} {
+				if w := ask(h, method, "/demo/api/steering/admin/pathways/near", tt.headers); w.Code != tt.want {
+					t.Errorf("%s of an override: got %d %s, want %d", method, w.Code, w.Body, tt.want)
+				}
+			}
 			if refused := w.Code != 200; servers[0].Running() != refused {
 				t.Errorf("running is %v after status %d", servers[0].Running(), w.Code)
 			}
@@ -182,6 +201,50 @@ func TestListings(t *testing.T) {
 	}
 }
 
+func TestSteeringIsPassedOn(t *testing.T) {
+	t.Parallel()
+	h, _ := demoPage(t)
+	for _, tt := range []struct{ method, path, want string }{
+		{"GET", "", `{"channel":"pattern","url":"http://steered.test/pattern/index.m3u8","manifest":"/steering/pattern/index.m3u8"}`},
+		{"GET", "/explain?ip=127.0.0.1&url=/a%2Fb", `["GET","/explain?ip=127.0.0.1\u0026url=/a%2Fb"]`},
+		{"GET", "/admin/pathways", `["GET","/admin/pathways"]`},
+		{"POST", "/admin/pathways/near", `["POST","/admin/pathways/near"]`},
+		{"DELETE", "/admin/pathways/a%2Fb", `["DELETE","/admin/pathways/a%2Fb"]`},
+	} {
+		if got := strings.TrimSpace(ask(h, tt.method, "/demo/api/steering"+tt.path, nil).Body.String()); got != tt.want {
+			t.Errorf("%s %s: got %s, want %s", tt.method, tt.path, got, tt.want)
+		}
+	}
+}
+
+// TestTabsAndPanels: each tab has its panel and each panel its tab, whatever either is called.
+func TestTabsAndPanels(t *testing.T) {
+	t.Parallel()
+	text, err := fs.ReadFile(pageFiles, "assets/page/index.html")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tabs := regexp.MustCompile(`role="tab" id="([^"]+)" data-name="([^"]+)" aria-controls="([^"]+)"`).FindAllStringSubmatch(string(text), -1)
+	if len(tabs) != 2 {
+		t.Fatalf("found %d tabs, want 2", len(tabs))
+	}
+	for _, tab := range tabs {
+		if want := `id="` + tab[3] + `" aria-labelledby="` + tab[1] + `"`; !strings.Contains(string(text), want) {
+			t.Errorf("tab %s has no panel with %s", tab[1], want)
+		}
+		if strings.Contains(string(text), `id="`+tab[2]+`"`) {
+			t.Errorf("%s is the id of an element: the browser would scroll to it", tab[2])
+		}
+	}
+	seen := map[string]bool{}
+	for _, id := range regexp.MustCompile(` id="([^"]+)"`).FindAllStringSubmatch(string(text), -1) {
+		if seen[id[1]] {
+			t.Errorf("id %s is there twice", id[1])
+		}
+		seen[id[1]] = true
+	}
+}
+
 // TestPageNeedsNothingElse follows every reference of the page's own files.
 func TestPageNeedsNothingElse(t *testing.T) {
 	t.Parallel()
@@ -211,7 +274,7 @@ func TestPageNeedsNothingElse(t *testing.T) {
 			}
 		}
 	}
-	if followed < 7 {
+	if followed < 14 {
 		t.Errorf("followed %d references: expected the style, the scripts, their imports and the licences", followed)
 	}
 }

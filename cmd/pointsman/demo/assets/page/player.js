@@ -26,11 +26,15 @@ const never = {
 //   onRedirect(url)   where the viewer link led
 //   onServing(url)    the URL of what was just fetched, or '' when nobody serves
 //   onEvent(text)     what went wrong
+// and where content steering is of interest
+//   onManifest(manifest)   the steering manifest that the player got
+//   onPenalty(url)         the player will leave the pathway of url alone for five minutes
 export class Player {
   #video;
   #on;
   #url = '';
   #hls = null;
+  #stopped = true;
   #retry = 0;
   #failures = 0;
   #progress = { at: 0, time: 0 };
@@ -39,7 +43,7 @@ export class Player {
     this.#video = video;
     this.#on = on;
     // While the player waits to ask again, what is left in the buffer may still play. That is no news.
-    const report = (state) => { if (!this.#retry) on.onState(state); };
+    const report = (state) => { if (!this.#retry && !this.#stopped) on.onState(state); };
     video.addEventListener('playing', () => report('playing'));
     video.addEventListener('waiting', () => report('waiting'));
     video.addEventListener('pause', () => report('paused'));
@@ -53,11 +57,27 @@ export class Player {
     this.#begin();
   }
 
-  #begin() {
+  // stop plays no more until the next load.
+  stop() {
+    this.#clear();
+    this.#stopped = true;
+    this.#video.onerror = null;
+    this.#video.removeAttribute('src');
+    this.#video.load();
+    this.#on.onState('stopped');
+    this.#on.onServing('');
+  }
+
+  #clear() {
     clearTimeout(this.#retry);
     this.#retry = 0;
     this.#hls?.destroy();
     this.#hls = null;
+  }
+
+  #begin() {
+    this.#clear();
+    this.#stopped = false;
     this.#progress = { at: performance.now(), time: this.#video.currentTime };
     this.#on.onState('loading');
 
@@ -80,7 +100,9 @@ export class Player {
     hls.on(Events.FRAG_LOADED, (_, data) => this.#on.onServing(data.frag.url));
     hls.on(Events.FRAG_BUFFERED, () => { this.#failures = 0; });
     hls.on(Events.MANIFEST_PARSED, () => this.#play());
+    hls.on(Events.STEERING_MANIFEST_LOADED, (_, data) => this.#on.onManifest?.(data.steeringManifest));
     hls.on(Events.ERROR, (_, data) => {
+      if (penalizes(data)) this.#on.onPenalty?.(data.frag?.url || data.context?.url || '');
       if (data.fatal && hls === this.#hls) this.#again(reason(data));
     });
     hls.loadSource(this.#url);
@@ -128,6 +150,12 @@ export class Player {
       this.#again('no picture for a while');
     }
   }
+}
+
+// penalizes tells whether hls.js leaves the pathway of what failed for five minutes, whatever the manifest says (1.7.4:
+// NetworkErrorAction.SendAlternateToPenaltyBox with ErrorActionFlags.MoveAllAlternatesMatchingHost, which it does not export).
+function penalizes(data) {
+  return data.errorAction?.action === 2 && (data.errorAction.flags & 1) !== 0;
 }
 
 // reason says in a few words what hls.js gave up on.

@@ -1,5 +1,7 @@
 // The list of servers: its state from the demo, its buttons, and which server a URL belongs to.
 
+import { button, element, setEnabled, setText } from './elements.js';
+
 const refreshEvery = 1000; // ms
 
 export class Servers {
@@ -44,13 +46,19 @@ export class Servers {
     return this.#servers.find((server) => url.startsWith(`${server.url}/`));
   }
 
+  // named returns the server of this name, or undefined.
+  named(name) {
+    return this.#servers.find((server) => server.name === name);
+  }
+
   // serving marks the named server as the one that serves; '' marks none.
   serving(name) {
     this.#serving = name;
     this.#draw();
   }
 
-  async #press(name, action) {
+  // press starts or stops the named server.
+  async press(name, action) {
     try {
       const answer = await fetch(`api/servers/${encodeURIComponent(name)}/${action}`, { method: 'POST' });
       if (!answer.ok) {
@@ -77,45 +85,25 @@ export class Servers {
       card.root.dataset.serving = serves;
       setText(card.state, server.running ? (serves ? 'serving' : 'running') : 'stopped');
       setText(card.served, `${server.served.playlists} playlists, ${server.served.segments} segments`);
-      // Not the disabled attribute: it would take the focus away from the button that was just pressed.
-      card.stop.setAttribute('aria-disabled', !server.running);
-      card.start.setAttribute('aria-disabled', server.running);
+      setEnabled(card.stop, server.running);
+      setEnabled(card.start, !server.running);
     }
   }
 
   #card(server) {
-    const element = (tag, className, ...content) => {
-      const e = document.createElement(tag);
-      e.className = className;
-      e.append(...content);
-      return e;
-    };
-    const button = (action, label) => {
-      const b = element('button', '', `${label} ${server.name}`);
-      b.type = 'button';
-      b.id = `${action}-${server.name}`;
-      b.addEventListener('click', () => {
-        if (b.getAttribute('aria-disabled') !== 'true') this.#press(server.name, action);
-      });
-      return b;
-    };
+    const make = (action, label) => button(`${action}-${server.name}`, `${label} ${server.name}`, () => this.press(server.name, action));
 
-    const state = element('span', 'server-state');
+    const state = element('span', 'card-state');
     const served = element('span', '');
-    const stop = button('stop', 'Stop');
-    const start = button('start', 'Start');
-    const root = element('li', 'server',
-      element('p', 'server-name', `${server.name} `, element('small', '', `farm ${server.farm}`)),
+    const stop = make('stop', 'Stop');
+    const start = make('start', 'Start');
+    const root = element('li', 'card server',
+      element('p', 'card-name', `${server.name} `, element('small', '', `farm ${server.farm}`)),
       state,
-      element('p', 'server-detail', server.url, document.createElement('br'),
+      element('p', 'card-detail', server.url, document.createElement('br'),
         `has ${server.channels.join(', ') || 'no channel'} · `, served),
-      element('div', 'server-buttons', stop, start));
+      element('div', 'card-buttons', stop, start));
     root.dataset.name = server.name;
     return { root, state, served, stop, start };
   }
-}
-
-// setText leaves an unchanged text alone, so that a selection in it survives the refresh.
-function setText(element, text) {
-  if (element.textContent !== text) element.textContent = text;
 }
