@@ -260,6 +260,7 @@ func TestAlarmsReload(t *testing.T) {
 	c["alarms"].(rig.Config)["webhooks"].([]any)[1].(rig.Config)["min_severity"] = "critical"
 	reload()
 	servers[1].Start()
+	waitState(t, p, 5*time.Second, "warming", servers[1]) // else the farm is degraded for a moment
 	servers[2].Stop()
 	right.takes(10*time.Second, 3)
 	wantsTold(t, late.takes(10*time.Second, 2), "server_down edge1 warning on", "server_down edge1 warning off") // it knew of that one
