@@ -24,6 +24,8 @@ type server struct {
 	silent   atomic.Bool   // the last status probe got no answer
 	stop     func()        // ends the status loop; set by startServer
 
+	rechecked atomic.Int64 // unix nanoseconds of the operator's last recheck
+
 	mu          sync.Mutex
 	damper      damper
 	rtt         time.Duration
@@ -32,6 +34,7 @@ type server struct {
 	silentSince time.Time
 	prior       damper // as it was before the silence began, for isolation
 	held        bool   // isolation: publish prior
+	recent      recent // response times of the last status probes
 	answers     int    // see farms.Health
 	guarded     int
 }

@@ -135,6 +135,7 @@ func (b *Board) takeStatus(s *server, r result, reach farms.Reach, took time.Dur
 	} else if !r.silent {
 		s.letGo()
 	}
+	s.recent.add(r.latency) // 0 when there was no good answer
 	if r.good {
 		s.observeRTT(r.latency)
 		s.damper.good(now)

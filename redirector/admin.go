@@ -17,6 +17,8 @@ import (
 	"github.com/go-chi/chi/v5"
 	"github.com/go-chi/chi/v5/middleware"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/pointsman-tv/pointsman/redirector/status"
 )
 
 // AdminOptions are what the admin listener works with.
@@ -37,9 +39,12 @@ func (e *Engine) Admin(opt AdminOptions) http.Handler {
 	r.Get("/healthz", func(rw http.ResponseWriter, _ *http.Request) { writeText(rw, http.StatusOK, "alive\n") })
 	r.Get("/readyz", func(rw http.ResponseWriter, _ *http.Request) { e.serveHealth(rw) })
 	r.Group(func(r chi.Router) {
-		r.Use(guard(opt.ReadToken, opt.ActToken))
+		r.Use(guardReading(opt.ReadToken, opt.ActToken))
 		r.Get("/", func(rw http.ResponseWriter, r *http.Request) { http.Redirect(rw, r, "/status", http.StatusFound) })
-		r.Get("/status", e.serveStatus)
+		r.Get("/status", func(rw http.ResponseWriter, r *http.Request) { e.serveStatus(rw, r, opt.ActToken != "") })
+		r.Get("/status/events", e.serveStatusEvents)
+		r.Get("/status/coverage", e.serveCoverage)
+		r.Get("/status/{asset}", func(rw http.ResponseWriter, r *http.Request) { status.ServeAsset(rw, r, chi.URLParam(r, "asset")) })
 		r.Get("/explain", e.serveExplain)
 		r.Get("/admin/pathways", e.servePathways)
 		r.Method(http.MethodGet, "/metrics", promhttp.HandlerFor(e.metrics.Registry, promhttp.HandlerOpts{}))
@@ -51,8 +56,9 @@ func (e *Engine) Admin(opt AdminOptions) http.Handler {
 	r.Group(func(r chi.Router) {
 		r.Use(guard(opt.ActToken), sameSite)
 		r.Post("/admin/reload", func(rw http.ResponseWriter, r *http.Request) { e.serveReload(rw, r, opt.Reload) })
-		r.Post("/admin/servers/*", e.serveOverride)
+		r.Post("/admin/servers/*", e.serveServerAction)
 		r.Delete("/admin/servers/*", e.serveOverride)
+		r.Post("/admin/contents/purge", e.servePurge)
 		r.Post("/admin/pathways/*", e.servePathway)
 		r.Delete("/admin/pathways/*", e.servePathway)
 		r.HandleFunc("/debug/pprof/*", pprof.Index)
@@ -69,6 +75,29 @@ func (e *Engine) Admin(opt AdminOptions) http.Handler {
 // as localhost is let through, so that no web page reaches it by a name of its
 // own (DNS rebinding).
 func guard(needed string, more ...string) func(http.Handler) http.Handler {
+	return guardBy(bearerOf, needed, more)
+}
+
+// guardReading is [guard] for what only reads: there a browser, which can show no
+// bearer token of its own when it loads a page, may give the token as a password.
+// For what acts it may not, because it would then send it along with whatever
+// another web page has it do.
+func guardReading(needed string, more ...string) func(http.Handler) http.Handler {
+	return guardBy(bearerOrPassword, needed, more)
+}
+
+func bearerOf(r *http.Request) (string, bool) {
+	return strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+}
+
+func bearerOrPassword(r *http.Request) (string, bool) {
+	if _, password, ok := r.BasicAuth(); ok {
+		return password, true
+	}
+	return bearerOf(r)
+}
+
+func guardBy(tokenOf func(*http.Request) (string, bool), needed string, more []string) func(http.Handler) http.Handler {
 	open, tokens := needed == "", append(more, needed)
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
@@ -80,7 +109,7 @@ func guard(needed string, more ...string) func(http.Handler) http.Handler {
 				next.ServeHTTP(rw, r)
 				return
 			}
-			given, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+			given, ok := tokenOf(r)
 			good := 0
 			for _, t := range tokens {
 				if t != "" {
@@ -89,6 +118,9 @@ func guard(needed string, more ...string) func(http.Handler) http.Handler {
 			}
 			if !ok || good != 1 {
 				rw.Header().Set("WWW-Authenticate", `Bearer realm="pointsman"`)
+				if r.Method == http.MethodGet && wantsPage(r) {
+					rw.Header().Add("WWW-Authenticate", `Basic realm="Pointsman: any name, and the read token as the password", charset="UTF-8"`)
+				}
 				writeError(rw, http.StatusUnauthorized, "a bearer token is needed: Authorization: Bearer TOKEN")
 				return
 			}
@@ -124,20 +156,46 @@ func sameSite(next http.Handler) http.Handler {
 	})
 }
 
-func (e *Engine) serveStatus(rw http.ResponseWriter, r *http.Request) {
+func (e *Engine) serveStatus(rw http.ResponseWriter, r *http.Request, actToken bool) {
 	if e.Table() == nil {
-		writeError(rw, http.StatusServiceUnavailable, "no configuration is loaded yet")
+		writeError(rw, http.StatusServiceUnavailable, noTable)
 		return
 	}
-	s := e.Status(time.Now())
 	rw.Header().Set("Vary", "Accept")
-	if !wantsPage(r) {
-		writeValue(rw, http.StatusOK, s)
+	if wantsPage(r) {
+		e.live.ServePage(rw, r, actToken)
 		return
 	}
-	rw.Header().Set("Content-Type", "text/html; charset=utf-8")
-	rw.Header().Set("Cache-Control", "no-store")
-	_ = statusPage.Execute(rw, s) // the reader has gone when this fails
+	status.ServeJSON(rw, r, e.Status(time.Now()))
+}
+
+// noTable is the answer before the first configuration.
+const noTable = "no configuration is loaded yet"
+
+func (e *Engine) serveStatusEvents(rw http.ResponseWriter, r *http.Request) {
+	if e.Table() == nil {
+		writeError(rw, http.StatusServiceUnavailable, noTable)
+		return
+	}
+	e.live.ServeEvents(rw, r)
+}
+
+// EndStreams ends the live updates of every page, before a shutdown: they are
+// requests that end by themselves never.
+func (e *Engine) EndStreams() { e.live.End() }
+
+func (e *Engine) serveCoverage(rw http.ResponseWriter, r *http.Request) {
+	if e.Table() == nil {
+		writeError(rw, http.StatusServiceUnavailable, noTable)
+		return
+	}
+	c := e.Coverage(r.URL.Query().Get("channel"), time.Now())
+	rw.Header().Set("Vary", "Accept")
+	if wantsPage(r) {
+		status.ServeCoverage(rw, r, c)
+		return
+	}
+	status.ServeJSON(rw, r, c)
 }
 
 func (e *Engine) serveExplain(rw http.ResponseWriter, r *http.Request) {
@@ -151,17 +209,30 @@ func (e *Engine) serveExplain(rw http.ResponseWriter, r *http.Request) {
 			x.Now = time.Unix(now, 0)
 		}
 	}
+	code, problem := http.StatusBadRequest, ""
 	switch {
 	case err != nil:
-		writeError(rw, http.StatusBadRequest, "ip: expected the viewer's address, like ?ip=192.0.2.7&url=/channel/index.m3u8")
+		problem = "ip: expected the viewer's address, like ?ip=192.0.2.7&url=/channel/index.m3u8"
 	case x.URL == "":
-		writeError(rw, http.StatusBadRequest, "url: expected the viewer's URL or path, like ?ip=192.0.2.7&url=/channel/index.m3u8")
+		problem = "url: expected the viewer's URL or path, like ?ip=192.0.2.7&url=/channel/index.m3u8"
 	case badNow != nil || now < 0 || now > maxNow:
-		writeError(rw, http.StatusBadRequest, "now: expected unix seconds")
+		problem = "now: expected unix seconds"
 	case e.Table() == nil:
-		writeError(rw, http.StatusServiceUnavailable, "no configuration is loaded yet")
+		code, problem = http.StatusServiceUnavailable, noTable
+	}
+	rw.Header().Set("Vary", "Accept")
+	switch page := wantsPage(r); {
+	case page && r.URL.RawQuery == "": // the form alone
+		status.ServeExplain(rw, r, nil, "")
+	case page && problem != "":
+		status.ServeExplain(rw, r, nil, problem)
+	case problem != "":
+		writeError(rw, code, problem)
+	case page:
+		explained := e.Explain(r.Context(), x)
+		status.ServeExplain(rw, r, &explained, "")
 	default:
-		writeValue(rw, http.StatusOK, e.Explain(r.Context(), x))
+		status.ServeJSON(rw, r, e.Explain(r.Context(), x))
 	}
 }
 
@@ -187,7 +258,7 @@ func (e *Engine) serveOverride(rw http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if e.Table() == nil {
-		writeError(rw, http.StatusServiceUnavailable, "no configuration is loaded yet")
+		writeError(rw, http.StatusServiceUnavailable, noTable)
 		return
 	}
 	if r.Method == http.MethodDelete {

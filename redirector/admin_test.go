@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/pointsman-tv/pointsman/farms"
+	"github.com/pointsman-tv/pointsman/redirector/status"
 )
 
 // ask sends a request to the admin listener. Header is name, value, name,
@@ -37,9 +38,12 @@ const (
 
 // reads and acts are the endpoints of either kind.
 var (
-	reads = []string{"GET /", "GET /status", "GET /explain?ip=192.0.2.1&url=/ch/index.m3u8", "GET /metrics", "GET /demo", "GET /demo/x"}
-	acts  = []string{
-		"POST /admin/reload", "POST /admin/servers/a", "DELETE /admin/servers/a", "GET /debug/pprof/", "GET /debug/pprof/cmdline", "GET /debug/pprof/symbol",
+	reads = []string{
+		"GET /", "GET /status", "GET /explain?ip=192.0.2.1&url=/ch/index.m3u8", "GET /metrics", "GET /demo", "GET /demo/x",
+		"HEAD /status/events", "GET /status/coverage", "GET /status/page.css", "GET /status/page.js",
+	}
+	acts = []string{
+		"POST /admin/reload", "POST /admin/servers/a", "POST /admin/servers/a/recheck", "POST /admin/contents/purge", "DELETE /admin/servers/a", "GET /debug/pprof/", "GET /debug/pprof/cmdline", "GET /debug/pprof/symbol",
 	}
 )
 
@@ -235,7 +239,7 @@ func TestAdminExplainAndStatus(t *testing.T) {
 				t.Errorf("%s: %d %s", target, rw.Code, rw.Body)
 			}
 		}
-		var st Status
+		var st status.Document
 		rw := ask(h, "GET", "/status", "")
 		if err := json.Unmarshal(rw.Body.Bytes(), &st); err != nil || strings.Contains(rw.Body.String(), "null") {
 			t.Fatalf("%v: %s", err, rw.Body)
@@ -244,7 +248,7 @@ func TestAdminExplainAndStatus(t *testing.T) {
 			t.Errorf("status %+v", st)
 		}
 		page := ask(h, "GET", "/status", "", "Accept", "text/html,*/*")
-		if !strings.Contains(page.Body.String(), "<td class=\"down\">down</td>") || page.Header().Get("Vary") != "Accept" {
+		if !strings.Contains(page.Body.String(), `<span class="state down">down</span>`) || page.Header().Get("Vary") != "Accept" {
 			t.Errorf("the page: %v %s", page.Header(), page.Body)
 		}
 		s.e.view.Store(nil)

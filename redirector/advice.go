@@ -175,22 +175,3 @@ func (e *Engine) guarded(t *farms.Table, now time.Time) []Finding {
 		Config: fmt.Sprintf(`"redirection": { "farms": [ { "name": %q, "defaults": { "probe_headers": { "Authorization": { "file": "probe-token" } } } } ] }`, farm),
 	}}
 }
-
-// Advice is one advice, for /status.
-type Advice struct {
-	Code   string    `json:"code"`
-	Since  time.Time `json:"since"`
-	Detail string    `json:"detail"`
-	Config string    `json:"config"` // what would mend it
-}
-
-// advices are those among the alarms that are on.
-func advices(on []AlarmOn) []Advice {
-	out := []Advice{}
-	for i := range on {
-		if a := &on[i]; a.Config != "" {
-			out = append(out, Advice{a.Code, a.Since, a.Detail, a.Config})
-		}
-	}
-	return out
-}

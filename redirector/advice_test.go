@@ -14,6 +14,7 @@ import (
 
 	"github.com/pointsman-tv/pointsman/farms"
 	"github.com/pointsman-tv/pointsman/redirector/clientip"
+	"github.com/pointsman-tv/pointsman/redirector/status"
 )
 
 // trafficStage is a stage whose one server has every content, in a synctest
@@ -51,12 +52,12 @@ func paced(i int) {
 }
 
 // advice returns the one advice that is on, as /status has it.
-func (s *stage) advice() Advice {
+func (s *stage) advice() status.Advice {
 	s.t.Helper()
 	s.e.Watch(time.Now())
 	switch got := s.e.Status(time.Now()).Advices; len(got) {
 	case 0:
-		return Advice{}
+		return status.Advice{}
 	case 1:
 		var v any
 		if err := json.Unmarshal([]byte("{"+got[0].Config+"}"), &v); err != nil {

@@ -39,6 +39,7 @@ type work struct {
 	chosen   farms.Choice
 	asked    []*farms.Server // of explain: whom the decision had asked
 	every    bool            // judge every farm: explain
+	dead     *farms.Server   // of explain: taken to be down, nil none
 	lookup   lookup
 }
 
@@ -87,7 +88,7 @@ func (e *Engine) decide(ctx context.Context, w *work, v *view, r Request) {
 	w.order = append(w.order[:0], farms.Order(d.Location, d.Session, w.order)...)
 	w.takeZones()
 	e.choose(ctx, w, v)
-	if r.Door == DoorExplain && (w.query.Need != nil || len(w.asked) > 0) {
+	if r.Door == DoorExplain && (w.query.Need != nil && w.dead == nil || len(w.asked) > 0) {
 		e.complete(ctx, w, v)
 	}
 	if w.steer.on {
@@ -279,6 +280,9 @@ func (e *Engine) remember(w *work, v *view) {
 func (e *Engine) choose(ctx context.Context, w *work, v *view) {
 	w.loads = loads{v.loads, e.tick(w.decision.Time)}
 	w.world = farms.World{Facts: e.prober, Overrides: *e.overrides.Load()}
+	if w.dead != nil {
+		w.world.Facts = afterDeath{e.prober, w.dead.Endpoint}
+	}
 	if v.bounded {
 		w.world.Loads = &w.loads
 	}
@@ -492,6 +496,8 @@ func (e *Engine) commit(w *work, v *view) {
 		if d.Request.Method == "GET" && !w.steer.on {
 			e.takeEvidence(w, v)
 		}
+	} else if d.refused() {
+		e.refusals.take(w, v)
 	}
 	e.alarmChoice(w, v)
 	v.counters.count(d, w.lookup)

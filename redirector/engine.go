@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sync/singleflight"
 
 	"github.com/pointsman-tv/pointsman/farms"
+	"github.com/pointsman-tv/pointsman/redirector/status"
 	"github.com/pointsman-tv/pointsman/steering"
 )
 
@@ -49,6 +50,11 @@ type Engine struct {
 	clock      logClock
 	floods     []flood // by reason
 	works      sync.Pool
+
+	recent   recent   // what /status shows of the last minute
+	refusals refusals // and of viewers that were sent to no server
+	config   atomic.Pointer[configState]
+	live     *status.Live
 
 	overrideMu    sync.Mutex // one change of the overrides at a time
 	saveOverrides func(farms.Overrides) error
@@ -100,6 +106,7 @@ func New(opt Options) *Engine {
 	}
 	e.floods = make([]flood, len(statusOf))
 	e.works.New = func() any { return new(work) }
+	e.live = status.NewLive(e.Status)
 	e.overrides.Store(&farms.Overrides{})
 	e.pathways.Store(&farms.PathwayOverrides{})
 	return e

@@ -36,6 +36,33 @@ type Explanation struct {
 	// manifest's own URL the TTL too, before its jitter is drawn anew.
 	Pathways []ExplainedPathway `json:"pathways,omitempty"`
 	TTL      int                `json:"ttl,omitempty"`
+
+	Steps []ExplainedStep `json:"steps"` // the decision, step by step
+
+	// The same decision, were the chosen server down; absent when none was chosen.
+	IfChosenDied *ExplainedDeath `json:"if_chosen_died,omitempty"`
+}
+
+// ExplainedStep is one step of the decision.
+type ExplainedStep struct {
+	Step string `json:"step"` // request, location, content, session, farms, knowledge, choice, answer
+	Says string `json:"says"` // in words
+}
+
+// ExplainedDeath is where the viewer would be sent if the chosen server died.
+type ExplainedDeath struct {
+	Server   string `json:"server"` // "" none
+	Farm     string `json:"farm"`
+	Reason   string `json:"reason"`
+	Fallback bool   `json:"fallback"`
+}
+
+// ExplainedFact is what a server said of the content, as it is remembered.
+type ExplainedFact struct {
+	Presence string  `json:"presence"`  // unasked, present, absent, guarded, trouble
+	AgeSec   float64 `json:"age_sec"`   // since it said so
+	FreshSec float64 `json:"fresh_sec"` // how long it is believed without question, 0 no more
+	Frozen   bool    `json:"frozen"`    // its live playlist does not move
 }
 
 // ExplainedPathway is one pathway of a steering manifest.
@@ -72,6 +99,8 @@ type ExplainedServer struct {
 	Why    string `json:"why"`
 	Detail string `json:"detail"`
 
+	Fact *ExplainedFact `json:"fact,omitempty"` // absent when nothing is known, or content is assumed
+
 	HeldSec  int64         `json:"held_sec"`          // of an archive window: how much it holds
 	AskedSec int64         `json:"asked_sec"`         // of how much
 	Ranges   []farms.Range `json:"ranges,omitempty"`  // recorded, in and next to the window, unix milliseconds
@@ -92,22 +121,39 @@ type ExplainRequest struct {
 // Explain decides as for a viewer, with every farm judged, and says why. It may
 // ask servers, but it remembers, counts and reserves nothing.
 func (e *Engine) Explain(ctx context.Context, q ExplainRequest) Explanation {
+	// Both decisions together take no longer than one may.
+	deadline := time.Now().Add(e.view.Load().set.DecisionTimeout)
+	x, server := e.explain(ctx, q, nil)
+	if server != nil {
+		ctx, cancel := context.WithDeadline(ctx, deadline)
+		defer cancel()
+		after, _ := e.explain(ctx, q, server)
+		x.IfChosenDied = &ExplainedDeath{after.Server, after.Farm, after.Reason, after.Fallback}
+	}
+	return x
+}
+
+// explain explains a decision as if a server were down, nil none, and returns
+// which was chosen.
+func (e *Engine) explain(ctx context.Context, q ExplainRequest, dead *farms.Server) (Explanation, *farms.Server) {
 	w := e.begin()
 	defer e.end(w)
-	w.every = true
+	w.every, w.dead = true, dead
 	v := e.view.Load()
 	if q.ParseOnly {
 		if path, plain, ok := e.place(w, v, q.request()); ok && e.read(w, v, path, plain) {
 			w.decision.Status = http.StatusOK
 		}
-		return w.explanation()
+		return w.explanation(), nil
 	}
 	e.decide(ctx, w, v, q.request())
 	if v.set.Steering != nil && w.decision.Location != nil && !w.steer.on {
 		e.rankPathways(w)
 		w.orderIDs(v)
 	}
-	return w.explanation()
+	x := w.explanation()
+	x.Steps = w.steps(v)
+	return x, w.decision.Server
 }
 
 // Servers returns the servers of the farms of the viewer's location: those that
@@ -143,7 +189,7 @@ func (w *work) explanation() Explanation {
 	out := Explanation{
 		Status: d.Status, Reason: d.Reason.String(), Detail: d.Detail, LocationHeader: d.URL, Fallback: d.Fallback,
 		RetryAfter: d.RetryAfter, Generation: d.Generation, Client: d.Request.Viewer.Addr.String(),
-		WaitedMS: d.Waited.Milliseconds(), Farms: []ExplainedFarm{},
+		WaitedMS: d.Waited.Milliseconds(), Farms: []ExplainedFarm{}, Steps: []ExplainedStep{},
 	}
 	if d.Location != nil {
 		out.Location = d.Location.Name
@@ -173,13 +219,23 @@ func (w *work) explanation() Explanation {
 		f := &out.Farms[len(out.Farms)-1]
 		f.Servers = append(f.Servers, ExplainedServer{
 			Name: c.Member.Server.Name, URL: c.Member.Server.URL,
-			Chosen: d.Server == c.Member.Server && d.Farm == c.Farm, Why: c.Why.String(), Detail: detailOf(c, w.query.Now),
+			Chosen: d.Server == c.Member.Server && d.Farm == c.Farm, Why: c.Why.String(), Detail: detailOf(c, w.query.Now), Fact: explainFact(c.Fact, w.query.Now),
 		})
 		if w.query.Need != nil {
 			w.explainHeld(&f.Servers[len(f.Servers)-1], c)
 		}
 	}
 	return out
+}
+
+func explainFact(f *farms.Fact, now time.Time) *ExplainedFact {
+	if f == nil {
+		return nil
+	}
+	return &ExplainedFact{
+		Presence: f.Presence.String(), AgeSec: age(now, f.At).Seconds(),
+		FreshSec: max(f.FreshUntil.Sub(now), 0).Round(100 * time.Millisecond).Seconds(), Frozen: f.Frozen,
+	}
 }
 
 func (w *work) explainPathway(id string) ExplainedPathway {
@@ -372,6 +428,15 @@ func (x *Explanation) Text() string {
 	}
 	if x.LocationHeader != "" {
 		line("Location", "%s", x.LocationHeader)
+	}
+	switch died := x.IfChosenDied; {
+	case died == nil:
+	case died.Server != "":
+		line("if it died", "server %s of farm %s", died.Server, died.Farm)
+	case died.Fallback:
+		line("if it died", "to the location's fallback_url, because %s", died.Reason)
+	default:
+		line("if it died", "%s", died.Reason)
 	}
 	return b.String()
 }

@@ -34,6 +34,7 @@ func (e *Engine) SetOverride(name string, o *farms.Override) error {
 		next[name] = *o
 	}
 	e.overrides.Store(&next)
+	e.live.Nudge()
 	if e.saveOverrides == nil {
 		return nil
 	}

@@ -85,6 +85,7 @@ func (e *Engine) changePathways(now time.Time, change func(farms.PathwayOverride
 		}
 	}
 	e.pathways.Store(&next)
+	e.live.Nudge()
 	if e.savePathways == nil {
 		return nil
 	}
@@ -195,7 +196,7 @@ func (e *Engine) servePathway(rw http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if e.Table() == nil {
-		writeError(rw, http.StatusServiceUnavailable, "no configuration is loaded yet")
+		writeError(rw, http.StatusServiceUnavailable, noTable)
 		return
 	}
 	now := time.Now()

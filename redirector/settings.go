@@ -43,9 +43,26 @@ type Settings struct {
 	Redact          []string // query names whose values are not logged, lower case
 }
 
+// Overseer is what the operator's pages need of the probes. Nothing in it waits.
+type Overseer interface {
+	// Recent returns the response times of the last status probes of an endpoint,
+	// the newest last, 0 for one without a good answer.
+	Recent(farms.Endpoint) []time.Duration
+	// Recorded lists channels that have recordings, at most limit.
+	Recorded(limit int) []string
+	// Recordings returns the facts with ranges of a channel.
+	Recordings(channel string) []farms.Fact
+	// Recheck asks a server anew, at most once a second, about its status and the
+	// contents that are wanted; it returns about how many.
+	Recheck(*farms.Server) (contents int, ok bool)
+	// Forget forgets what is known of a channel and returns how many contents that was.
+	Forget(channel string) int
+}
+
 // Prober is what the edge needs of the probes. Nothing in it waits.
 type Prober interface {
 	farms.Facts
+	Overseer
 	// Ask makes sure that servers are asked about a content.
 	Ask(c farms.Content, servers []*farms.Server, force bool) farms.Asked
 	// Check probes one server because a viewer came back from it, at most once a second.

@@ -1,122 +1,193 @@
 package redirector
 
 import (
-	"html/template"
+	"math"
 	"net/http"
 	"strings"
 	"time"
 
 	"github.com/pointsman-tv/pointsman/farms"
+	"github.com/pointsman-tv/pointsman/redirector/status"
 )
 
-// Status is what /status says. Its JSON form is an interface for programs:
-// append, never rename.
-type Status struct {
-	Generation uint64           `json:"generation"`
-	Ready      bool             `json:"ready"`
-	Time       time.Time        `json:"time"`
-	Alarms     []AlarmOn        `json:"alarms"`
-	Advices    []Advice         `json:"advices"`
-	Known      int              `json:"known_contents"`
-	Farms      []StatusFarm     `json:"farms"`
-	Locations  []StatusLocation `json:"locations"`
+// configState is what became of the newest configuration.
+type configState struct {
+	source  string
+	loaded  time.Time
+	refused string // why a newer one was refused, "" when none was
+	at      time.Time
 }
 
-// StatusFarm is one farm.
-type StatusFarm struct {
-	Name    string         `json:"name"`
-	Policy  string         `json:"policy"`
-	Servers []StatusServer `json:"servers"`
+// ServerChanged shows at once, on the pages that are open, that a server's
+// condition is another one. It never waits.
+func (e *Engine) ServerChanged() { e.live.Nudge() }
+
+// ConfigLoaded notes where the table in force came from, for /status.
+func (e *Engine) ConfigLoaded(source string, now time.Time) {
+	e.config.Store(&configState{source: source, loaded: now})
 }
 
-// StatusServer is one server of a farm.
-type StatusServer struct {
-	Name   string    `json:"name"`
-	URL    string    `json:"url"`
-	State  string    `json:"state"`  // up, down, warming, draining, disabled, unknown
-	Since  time.Time `json:"since"`  // when the status probes' word began
-	Reason string    `json:"reason"` // the last failure in words
-	RTTMS  float64   `json:"rtt_ms"` // smoothed response time, 0 unknown
-	Probed time.Time `json:"probed"` // when the last status probe ended
-	Weight float64   `json:"weight"`
-}
-
-// StatusLocation is one location.
-type StatusLocation struct {
-	Name     string   `json:"name"`
-	Prefixes int      `json:"prefixes"`
-	Farms    []string `json:"farms"`
-}
-
-// Status gathers the state of things from the views that decisions read.
-func (e *Engine) Status(now time.Time) Status {
-	t := e.Table()
-	known, _ := e.prober.Sizes()
-	out := Status{
-		Generation: t.Generation, Ready: e.Ready(), Time: now.UTC(), Alarms: e.alarms.On(), Known: known,
-		Farms: []StatusFarm{}, Locations: []StatusLocation{},
+// ConfigRefused notes why a newer configuration was refused, for /status.
+func (e *Engine) ConfigRefused(why string, now time.Time) {
+	next := configState{}
+	if old := e.config.Load(); old != nil {
+		next = *old
 	}
-	out.Advices = advices(out.Alarms)
-	overrides := *e.overrides.Load()
+	next.refused, next.at = why, now
+	e.config.Store(&next)
+}
+
+// Status gathers the state of things from the views that decisions read. There
+// must be a table.
+func (e *Engine) Status(now time.Time) *status.Document {
+	v := e.view.Load()
+	t := v.table
+	known, _ := e.prober.Sizes()
+	decisions, given := e.recent.lastMinute(t)
+	out := &status.Document{
+		Version: status.Version, Generation: t.Generation, Ready: e.Ready(), Time: now.UTC(), Known: known,
+		Config: e.statusConfig(now), Alarms: []status.Alarm{}, Advices: []status.Advice{}, Farms: make([]status.Farm, 0, len(t.Farms)),
+		Locations: make([]status.Location, 0, len(t.Locations)), Decisions: decisions, Refusals: e.refusals.last(),
+	}
+	for _, a := range e.alarms.On() {
+		out.Alarms = append(out.Alarms, status.Alarm{
+			Code: a.Code, Since: a.Since.UTC(), Detail: a.Detail, Subject: a.Subject, Severity: a.Severity, Config: a.Config, ID: a.ID,
+		})
+		if a.Config != "" {
+			out.Advices = append(out.Advices, status.Advice{Code: a.Code, Since: a.Since.UTC(), Detail: a.Detail, Config: a.Config})
+		}
+	}
+	servers := make([]status.Server, len(t.Servers))
+	e.statusServers(servers, v, given, now)
 	for _, f := range t.Farms {
-		sf := StatusFarm{Name: f.Name, Policy: f.Policy.String(), Servers: []StatusServer{}}
+		sf := status.Farm{Name: f.Name, Policy: f.Policy.String(), Servers: make([]status.Server, 0, len(f.Members))}
 		for _, m := range f.Members {
-			sf.Servers = append(sf.Servers, e.statusServer(m, t, overrides, now))
+			s := servers[m.Server.Index]
+			s.Weight = float64(m.Weight) / farms.WeightScale
+			sf.Servers = append(sf.Servers, s)
 		}
 		out.Farms = append(out.Farms, sf)
 	}
+	overrides := statusOverrides(words(*e.pathways.Load(), now))
 	for _, l := range t.Locations {
-		sl := StatusLocation{Name: l.Name, Prefixes: l.PrefixCount}
+		sl := status.Location{Name: l.Name, Prefixes: l.PrefixCount, Farms: make([]string, 0, len(l.Farms))}
 		for _, f := range l.Farms {
 			sl.Farms = append(sl.Farms, f.Name)
 		}
+		if v.set.Steering != nil {
+			sl.Pathways = statusPathways(l, v.set.Steering, overrides)
+		}
 		out.Locations = append(out.Locations, sl)
+	}
+	if st := v.set.Steering; st != nil {
+		out.Steering = &status.Steering{
+			Path: st.Path, TTLSec: int(st.TTL.TTL.Seconds()), DegradedSec: int(st.TTL.Degraded.Seconds()), Overrides: overrides,
+		}
 	}
 	return out
 }
 
-func (e *Engine) statusServer(m farms.Member, t *farms.Table, overrides farms.Overrides, now time.Time) StatusServer {
-	s := m.Server
-	out := StatusServer{Name: s.Name, URL: s.URL, Weight: float64(m.Weight) / farms.WeightScale}
-	h := e.prober.Health(s.Endpoint)
-	if h != nil {
-		out.Since, out.Reason, out.RTTMS = h.Since.UTC(), h.Reason, float64(h.RTT.Microseconds())/1000
-		out.Probed = h.Probed.UTC()
+func (e *Engine) statusConfig(now time.Time) status.Config {
+	out := status.Config{}
+	c := e.config.Load()
+	if c == nil {
+		return out
 	}
-	out.State = stateWord(h, overrides.State(s, now), &t.Rules, now)
+	out.Source, out.Loaded, out.AgeSec = c.source, c.loaded.UTC(), int64(now.Sub(c.loaded).Seconds())
+	if c.refused != "" {
+		at := c.at.UTC()
+		out.Error, out.ErrorAt = c.refused, &at
+	}
+	return out
+}
+
+// statusServers fills in every server of a table, but for what its farm says.
+func (e *Engine) statusServers(out []status.Server, v *view, given []uint64, now time.Time) {
+	overrides := *e.overrides.Load()
+	var all uint64
+	for _, n := range given {
+		all += n
+	}
+	tick := e.tick(now)
+	for i, s := range v.table.Servers {
+		h := e.prober.Health(s.Endpoint)
+		x := status.Server{Name: s.Name, URL: s.URL, State: stateWord(h, overrides.State(s, now), &v.table.Rules, now), Given: given[i]}
+		if h != nil {
+			x.Since, x.Reason, x.RTTMS, x.Probed = h.Since.UTC(), h.Reason, milliseconds(h.RTT), h.Probed.UTC()
+		}
+		if o, ok := overrides[s.Name]; ok && !o.Ended(now) {
+			x.Override = &status.OverrideOn{State: o.State.String(), Until: timeOrNil(o.Until)}
+		}
+		times := e.prober.Recent(s.Endpoint)
+		x.RTTs = make([]float64, 0, len(times))
+		for _, d := range times {
+			x.RTTs = append(x.RTTs, milliseconds(d))
+		}
+		if all > 0 {
+			x.Share = rounded(float64(given[i])/float64(all), 4)
+		}
+		if l := v.loads[s.ID]; l != nil {
+			x.Sessions = rounded(decayed(l.word.Load(), tick), 1)
+		}
+		out[i] = x
+	}
+}
+
+// milliseconds rounds to hundredths.
+func milliseconds(d time.Duration) float64 { return rounded(float64(d.Microseconds())/1000, 2) }
+
+func rounded(x float64, digits int) float64 {
+	scale := math.Pow10(digits)
+	return math.Round(x*scale) / scale
+}
+
+func timeOrNil(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	t = t.UTC()
+	return &t
+}
+
+// statusPathways lists the pathways of a location in the configured order, each
+// followed by its clones, with the overrides that hold for the location; as many
+// as a manifest may have.
+func statusPathways(l *farms.Location, st *SteeringSettings, overrides []status.PathwayOverride) []status.Pathway {
+	var out []status.Pathway
+	add := func(id string) {
+		if len(out) == farms.MaxPathways {
+			return
+		}
+		p := status.Pathway{ID: id}
+		for _, o := range overrides {
+			if o.Pathway == id && (o.Location == "" || o.Location == l.Name) {
+				p.Overrides = append(p.Overrides, o)
+			}
+		}
+		out = append(out, p)
+	}
+	for _, p := range l.Pathways() {
+		add(p.ID)
+		for i := range st.Clones {
+			if c := &st.Clones[i]; c.Base == p.ID && c.Locations[l.Name] {
+				add(c.ID)
+			}
+		}
+	}
+	return out
+}
+
+func statusOverrides(ws []PathwayWord) []status.PathwayOverride {
+	out := make([]status.PathwayOverride, 0, len(ws))
+	for _, w := range ws {
+		o := status.PathwayOverride{Pathway: w.Pathway, Action: w.Action, Location: w.Location, Channel: w.Channel}
+		if w.Until != nil {
+			o.Until = timeOrNil(w.Until.Time)
+		}
+		out = append(out, o)
+	}
 	return out
 }
 
 // wantsPage tells a browser from a program.
 func wantsPage(r *http.Request) bool { return strings.Contains(r.Header.Get("Accept"), "text/html") }
-
-var statusPage = template.Must(template.New("status").Parse(`<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<meta http-equiv="refresh" content="5"><title>Pointsman status</title>
-<link rel="icon" href="data:,">
-<style>
-:root { color-scheme: light dark; font: 16px/1.4 system-ui, sans-serif }
-body { max-width: 70rem; margin: 1rem auto; padding: 0 1rem }
-table { border-collapse: collapse; width: 100%; margin-bottom: 1.5rem }
-th, td { text-align: left; padding: .3rem .6rem; border-bottom: 1px solid color-mix(in srgb, currentColor 20%, transparent); vertical-align: top }
-.up::before { content: "● "; color: #2a9d4a } .down::before { content: "■ "; color: #d33 }
-.warming::before, .draining::before { content: "▲ "; color: #c80 } .disabled::before, .unknown::before { content: "○ " }
-.wrap { overflow-x: auto }
-</style></head><body>
-<h1>Pointsman {{if .Ready}}is ready{{else}}is not ready{{end}}</h1>
-<p>Generation {{.Generation}}, {{.Known}} known contents, {{.Time.Format "2006-01-02 15:04:05 MST"}}.</p>
-{{range .Alarms}}<p role="alert"><strong>Alarm {{.Code}}{{with .Subject}} {{.}}{{end}}</strong> ({{.Severity}}) since {{.Since.UTC.Format "15:04:05 MST"}}: {{.Detail}}{{with .Config}}<br>This would mend it: <code>{{.}}</code>{{end}}</p>
-{{else}}<p>No alarm is on.</p>
-{{end}}
-{{range .Farms}}<h2>Farm {{.Name}}</h2><div class="wrap"><table>
-<caption hidden>Servers of farm {{.Name}}</caption>
-<tr><th scope="col">Server</th><th scope="col">State</th><th scope="col">Since</th><th scope="col">Last probe</th><th scope="col">Answers in</th><th scope="col">Last failure</th></tr>
-{{range .Servers}}<tr><td>{{.Name}}</td><td class="{{.State}}">{{.State}}</td><td>{{.Since.Format "01-02 15:04:05"}}</td><td>{{if not .Probed.IsZero}}{{.Probed.Format "15:04:05"}}{{end}}</td><td>{{if .RTTMS}}{{.RTTMS}} ms{{end}}</td><td>{{.Reason}}</td></tr>
-{{end}}</table></div>
-{{end}}
-<h2>Locations</h2><div class="wrap"><table>
-<tr><th scope="col">Location</th><th scope="col">Prefixes</th><th scope="col">Farms in order</th></tr>
-{{range .Locations}}<tr><td>{{.Name}}</td><td>{{.Prefixes}}</td><td>{{range $i, $f := .Farms}}{{if $i}}, {{end}}{{$f}}{{end}}</td></tr>
-{{end}}</table></div>
-</body></html>
-`))

@@ -67,6 +67,7 @@ func (svc *service) listen() (_ *listeners, err error) {
 	}
 	l.adminHTTP = newServer(e.Admin(opt), 0, trouble)
 	l.adminHTTP.ReadTimeout = 0 // a profile takes as long as it is asked to
+	l.adminHTTP.RegisterOnShutdown(e.EndStreams)
 	return l, nil
 }
 

@@ -9,9 +9,11 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"reflect"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -111,6 +113,7 @@ func (svc *service) run(ctx context.Context, sink io.Writer, findings []config.F
 	svc.core, svc.generation, svc.stamp = c, 1, svc.fileStamp()
 	svc.loaded = time.Now()
 	c.metrics.Reloaded(true, svc.generation, time.Now())
+	c.engine.ConfigLoaded(svc.source(), time.Now())
 	svc.restore(prepared)
 
 	listeners, err := svc.listen()
@@ -121,7 +124,7 @@ func (svc *service) run(ctx context.Context, sink io.Writer, findings []config.F
 	defer cancel()
 	c.board.Start(loops)
 	var background sync.WaitGroup
-	for _, loop := range []func(context.Context){svc.saveLoop, svc.hangupLoop(hangups), svc.watchLoop, svc.alarmLoop, svc.leftOutLoop, c.hooks.notifier.Run, listeners.certificateLoop(log)} {
+	for _, loop := range []func(context.Context){svc.saveLoop, svc.hangupLoop(hangups), svc.watchLoop, svc.alarmLoop, c.engine.CountSeconds, svc.leftOutLoop, c.hooks.notifier.Run, listeners.certificateLoop(log)} {
 		background.Go(func() { loop(loops) })
 	}
 	failed := listeners.serve()
@@ -288,6 +291,27 @@ func (svc *service) watchLoop(ctx context.Context) {
 	}
 }
 
+// source says where the configuration comes from, as /status shows it.
+func (svc *service) source() string {
+	switch svc.path {
+	case "":
+		return "the binary itself"
+	case "-":
+		return "standard input"
+	default:
+		return filepath.Base(svc.path)
+	}
+}
+
+// withoutFolder takes the folder of the configuration out of words about it: who
+// may see /status need not know where things lie.
+func (svc *service) withoutFolder(words string) string {
+	if svc.path == "" || svc.path == "-" {
+		return words
+	}
+	return strings.ReplaceAll(words, svc.path, svc.source())
+}
+
 func (svc *service) fileStamp() string {
 	if svc.path == "" || svc.path == "-" {
 		return ""
@@ -306,11 +330,14 @@ func (svc *service) reload(force bool) error {
 	debug.FreeOSMemory() // what a large document leaves behind is more than all that runs
 	svc.core.metrics.Reloaded(err == nil, svc.generation, time.Now())
 	if err != nil {
-		svc.core.alarms.Raise(redirector.AlarmConfigRefused, err.Error())
+		words := svc.withoutFolder(err.Error())
+		svc.core.alarms.Raise(redirector.AlarmConfigRefused, words)
+		svc.core.engine.ConfigRefused(words, time.Now())
 		svc.log.Error().Err(err).Uint64("generation", svc.generation).Msg("configuration refused, the one before stays in force")
 		return err
 	}
 	svc.core.alarms.Clear(redirector.AlarmConfigRefused)
+	svc.core.engine.ConfigLoaded(svc.source(), time.Now())
 	svc.log.Info().Uint64("generation", svc.generation).Msg("configuration loaded")
 	return nil
 }

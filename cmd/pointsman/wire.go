@@ -78,6 +78,7 @@ func newCore(doc *config.Document, opt coreOptions) (*core, error) {
 			}
 		},
 		Changed: func(s *farms.Server, h *farms.Health) {
+			c.engine.ServerChanged()
 			if h.Condition == farms.ConditionUp {
 				log.Info().Str("server", s.Name).Str("url", s.URL).Msg("server is up")
 			} else {
