@@ -75,6 +75,7 @@ async function large(page) {
   say('first paint: scripting', seconds(ScriptDuration), 'layout', seconds(LayoutDuration), 'styles', seconds(RecalcStyleDuration), 'all tasks', seconds(TaskDuration));
   expect(ScriptDuration < 0.5, `scripting up to the first update takes ${seconds(ScriptDuration)}, at most 0.5 s`);
 
+  await page.screenshot({ path: path.join(shots, 'large.png') });
   const rows = await page.$$eval('table.servers tbody tr', (list) => list.map((row) => ({
     name: row.querySelector('.name').textContent,
     state: row.cells[1].textContent.trim(), since: row.cells[2].textContent.trim(), probe: row.cells[5].textContent.trim(),
