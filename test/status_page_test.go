@@ -131,11 +131,12 @@ func TestStatusPageLarge(t *testing.T) {
 			}
 		}
 	})
+	rest := sync.OnceFunc(func() { close(stop); viewers.Wait() })
+	defer rest()
 	control := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { victim.Stop() }))
 	defer control.Close()
 	statusInBrowser(t, "large", p, control.URL)
-	close(stop)
-	viewers.Wait()
+	rest()
 
 	line := p.WaitLog(time.Second, "operator set a server's state", 0)
 	if line["server"] != "s5" || line["state"] != "draining" || line["by"] == nil {
