@@ -112,16 +112,7 @@ func safeQuery(q string) string {
 	if n == 0 {
 		return q
 	}
-	const upperHex = "0123456789ABCDEF"
-	out := make([]byte, 0, len(q)+2*n)
-	for i := range len(q) {
-		if b := q[i]; unsafeInQuery(b) {
-			out = append(out, '%', upperHex[b>>4], upperHex[b&0xf])
-		} else {
-			out = append(out, b)
-		}
-	}
-	return string(out)
+	return escapeForeign(q, n)
 }
 
 func unsafeInQuery(b byte) bool {

@@ -348,14 +348,16 @@ func unhex(b byte) (byte, bool) {
 	return 0, false
 }
 
-// escapeForeign percent-encodes the n bytes of s that RFC 3986 forbids.
+// escapeForeign percent-encodes the n bytes of s that RFC 3986 forbids. Control
+// bytes and "#" are refused in a viewer's target and are only met in the query of
+// a steering manifest, of which nothing is refused.
 func escapeForeign(s string, n int) string {
 	const upperHex = "0123456789ABCDEF"
 
 	escaped := make([]byte, 0, len(s)+2*n)
 	for i := range len(s) {
 		switch b := s[i]; targetClasses[b] {
-		case classForeign, classBackslash:
+		case classForeign, classBackslash, classControl, classHash:
 			escaped = append(escaped, '%', upperHex[b>>4], upperHex[b&0xf])
 		default:
 			escaped = append(escaped, b)

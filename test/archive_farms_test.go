@@ -173,7 +173,7 @@ func TestClocksGoBackAndForth(t *testing.T) {
 	t.Parallel()
 	berlin, err := time.LoadLocation("Europe/Berlin")
 	if err != nil {
-		t.Skip("no time zones here:", err)
+		t.Fatal(err)
 	}
 	at := func(text string) int64 {
 		when, err := time.Parse(time.RFC3339, text)
