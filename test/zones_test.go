@@ -1,0 +1,3 @@
+package test
+
+import _ "time/tzdata" // the tests' own zones, also where the system has none
