@@ -1,17 +1,16 @@
 package redirector
 
 import (
-	"compress/gzip"
 	"math/rand/v2"
 	"net/http"
 	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/pointsman-tv/pointsman/farms"
+	"github.com/pointsman-tv/pointsman/redirector/gzipped"
 	"github.com/pointsman-tv/pointsman/steering"
 )
 
@@ -42,7 +41,6 @@ type SteeringClone struct {
 // The bounds of the steering door.
 const (
 	maxReloadURI = 2000 // bytes; a longer one is left out, and players ask the URI they have
-	gzipFrom     = 1024 // bytes of body that are worth compressing
 	ownLength    = 2048 // bytes of body from which net/http does not count them itself
 )
 
@@ -405,8 +403,6 @@ func isAuthority(s string) bool {
 	return true
 }
 
-var gzipWriters = sync.Pool{New: func() any { return gzip.NewWriter(nil) }}
-
 // headSteering is what nearly every steering manifest has.
 var headSteering = []string{"application/vnd.apple.steering-list"}
 
@@ -416,6 +412,8 @@ func contentTypes(t string) []string {
 	}
 	return []string{t}
 }
+
+var headGzip = []string{"gzip"}
 
 var headVary = []string{"Accept-Encoding"}
 
@@ -427,15 +425,9 @@ func writeBody(rw http.ResponseWriter, r *http.Request, contentType string, body
 	h["Access-Control-Allow-Origin"] = headAnyOrigin
 	h["Access-Control-Expose-Headers"] = headExpose
 	h["Vary"] = headVary
-	if len(body) >= gzipFrom && acceptsGzip(r.Header["Accept-Encoding"]) {
-		var b bodyBuffer
-		z := gzipWriters.Get().(*gzip.Writer)
-		z.Reset(&b)
-		_, _ = z.Write(body)
-		_ = z.Close()
-		gzipWriters.Put(z)
-		h["Content-Encoding"] = []string{"gzip"}
-		body = b
+	body, compressed := gzipped.Body(r.Header["Accept-Encoding"], body)
+	if compressed {
+		h["Content-Encoding"] = headGzip
 	}
 	if r.Method == http.MethodHead || len(body) >= ownLength {
 		h["Content-Length"] = []string{strconv.Itoa(len(body))}
@@ -444,29 +436,4 @@ func writeBody(rw http.ResponseWriter, r *http.Request, contentType string, body
 	if r.Method != http.MethodHead {
 		_, _ = rw.Write(body) // a viewer that has gone needs no answer
 	}
-}
-
-type bodyBuffer []byte
-
-func (b *bodyBuffer) Write(p []byte) (int, error) {
-	*b = append(*b, p...)
-	return len(p), nil
-}
-
-// acceptsGzip reads Accept-Encoding as RFC 9110 §12.5.3 has it, as far as gzip is
-// concerned.
-func acceptsGzip(accept []string) bool {
-	for _, line := range accept {
-		for part := range strings.SplitSeq(line, ",") {
-			coding, params, _ := strings.Cut(part, ";")
-			coding = strings.TrimSpace(coding)
-			if !strings.EqualFold(coding, "gzip") && !strings.EqualFold(coding, "x-gzip") {
-				continue
-			}
-			name, q, _ := strings.Cut(strings.TrimSpace(params), "=")
-			weight, err := strconv.ParseFloat(strings.TrimSpace(q), 64)
-			return !strings.EqualFold(strings.TrimSpace(name), "q") || err != nil || weight > 0
-		}
-	}
-	return false
 }

@@ -2,14 +2,14 @@ package status
 
 import (
 	"bytes"
-	"compress/gzip"
 	"embed"
 	"encoding/json"
 	"html/template"
 	"net/http"
 	"strconv"
-	"strings"
 	"time"
+
+	"github.com/pointsman-tv/pointsman/redirector/gzipped"
 )
 
 //go:embed assets
@@ -87,41 +87,18 @@ func secure(rw http.ResponseWriter) {
 	h.Set("Referrer-Policy", "no-referrer")
 }
 
-// gzipFrom is how many bytes are worth compressing.
-const gzipFrom = 1024
-
 // write answers with a body, compressed where that is accepted.
 func write(rw http.ResponseWriter, r *http.Request, kind string, body []byte) {
 	h := rw.Header()
 	h.Set("Content-Type", kind)
 	h.Add("Vary", "Accept-Encoding")
-	if len(body) >= gzipFrom && acceptsGzip(r) {
-		var b bytes.Buffer
-		z := gzip.NewWriter(&b)
-		_, _ = z.Write(body) // memory takes everything
-		_ = z.Close()
+	body, compressed := gzipped.Body(r.Header.Values("Accept-Encoding"), body)
+	if compressed {
 		h.Set("Content-Encoding", "gzip")
-		body = b.Bytes()
 	}
 	h.Set("Content-Length", strconv.Itoa(len(body)))
 	rw.WriteHeader(http.StatusOK)
 	if r.Method != http.MethodHead {
 		_, _ = rw.Write(body) // a reader that has gone needs no answer
 	}
-}
-
-// acceptsGzip tells whether a client takes gzip (RFC 9110 §12.5.3).
-func acceptsGzip(r *http.Request) bool {
-	for _, line := range r.Header.Values("Accept-Encoding") {
-		for part := range strings.SplitSeq(line, ",") {
-			coding, params, _ := strings.Cut(strings.TrimSpace(part), ";")
-			if !strings.EqualFold(strings.TrimSpace(coding), "gzip") {
-				continue
-			}
-			_, weight, given := strings.Cut(params, "=")
-			q, err := strconv.ParseFloat(strings.TrimSpace(weight), 64)
-			return !given || err != nil || q > 0
-		}
-	}
-	return false
 }
