@@ -31,6 +31,7 @@ deps: ## install what the tests need beside Go
 
 unit: ## the tests that need nothing but Go
 	$(GO) test -race -shuffle=on $$($(GO) list ./... | grep -v '/test$$')
+	$(GO) test -shuffle=on ./redirector # all its worlds: see race_test.go there
 
 fmt: ## format
 	$(GO) tool gofumpt -w $$(git ls-files '*.go')

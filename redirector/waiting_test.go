@@ -45,6 +45,9 @@ func TestWaitingMissesNoAnswer(t *testing.T) {
 // randomWorlds checks n worlds of fixed random bytes.
 func randomWorlds(t *testing.T, n uint64, check func(*testing.T, []byte)) {
 	t.Helper()
+	if raceDetector {
+		n /= 10
+	}
 	for seed := range n {
 		data := make([]byte, 160)
 		r := rand.New(rand.NewPCG(seed, 7))

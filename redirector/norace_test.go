@@ -1,0 +1,5 @@
+//go:build !race
+
+package redirector
+
+const raceDetector = false
